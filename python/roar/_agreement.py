@@ -1,9 +1,9 @@
-"""How the ranks of a job agree where they are in a dataset, before each loop over it.
+"""Agreement of a job's ranks on their position in a dataset, before each loop.
 
-Every rank brings a claim: what it reads, and the position that it has, if it has one.
-The coordinator tells all of them which claims there are (a vote with values), together
-with one picture of the world: who was there, in which order.  From these each rank
-derives the same, by itself: where all begin, as which rank of how many.
+Every rank sends a claim: what it reads, and its position, if it has one.  The coordinator
+sends all claims to all ranks (a vote with values), with the same view of the world: which
+workers took part, in which order.  From these each rank computes the same result: the
+common position, its rank and the number of ranks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_CLAIM = 4 << 10     # bytes that a vote takes
 
 
 class Claim(NamedTuple):
-    """What a rank brings."""
+    """The claim of a rank."""
 
     facts: Mapping[str, Any]    # of the order: all must have the same
     least: int                  # the world's number, for its audit
@@ -37,7 +37,7 @@ class Claim(NamedTuple):
     veteran: bool = False
 
     def text(self, job: "TrainingOrchestrator") -> bytes:
-        """As it is brought.  What is too long for that is kept by its hash."""
+        """The claim as text.  A part that is too long is replaced by its hash."""
         text = json.dumps(self._asdict(), sort_keys=True).encode()
         if len(text) <= MAX_CLAIM:
             return text
@@ -47,7 +47,7 @@ class Claim(NamedTuple):
 
 
 def read(job: "TrainingOrchestrator", text: bytes) -> Claim:
-    """A claim that somebody has brought."""
+    """Parses the claim of a rank."""
     claim = Claim(**json.loads(text))
     if isinstance(claim.consumed, dict):
         return claim._replace(consumed=json.loads(
@@ -56,7 +56,7 @@ def read(job: "TrainingOrchestrator", text: bytes) -> Claim:
 
 
 class Settled(NamedTuple):
-    """What follows from all claims."""
+    """The result of all claims."""
 
     number: int     # of the world: grows with each that begins elsewhere
     epoch: int
@@ -90,15 +90,15 @@ def _apart(claims: Sequence[Claim]) -> str | None:
 
 def settle(dataset_id: str, claims: Sequence[Claim], more: bool, *,
            world_epoch: int, size: int, n_continuing: int) -> Settled:
-    """Where all begin.  CoordinatorInvalid, for all of them alike, when they cannot
-    begin together.
+    """The common position.  Raises CoordinatorInvalid, on all ranks alike, if they
+    cannot begin together.
 
-    Ranks that were in the loop before decide, and new ranks go where those are: a new
-    rank has the state of the last checkpoint, which the others left behind.
+    Ranks of the previous loop decide, and new ranks take their position: a new rank
+    has the state of the last checkpoint, and the others are past it.
 
-    claims        those that differ; `more`: there are others
-    world_epoch, size   of the moment in which all were there
-    n_continuing  how many come from the world before, with no state in between
+    claims        the different claims; `more`: there are others
+    world_epoch, size   of the world when all had arrived
+    n_continuing  number of ranks that continue from the previous world
     """
     placed = [claim for claim in claims if claim.consumed is not None]
     leading = [claim for claim in placed if claim.veteran] or placed or claims

@@ -1,4 +1,4 @@
-"""How the shards of a dataset find their workers."""
+"""How the shards of a dataset are assigned to workers."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _MOST_NUMBERS = 1 << 16
 
 
 def _home_number(name: str) -> int:
-    """Two names with one number would only be taken for neighbours."""
+    """A hash of the name; names that collide only count as the same location."""
     return zlib.crc32(name.encode())
 
 
 def _spread(numbers: Sequence[int], n_shards: int) -> list[int]:
-    """One for each shard, of one for some that are beside each other."""
+    """Expands values of neighbouring shards to one value per shard."""
     return [numbers[s * len(numbers) // n_shards] for s in range(n_shards)]
 
 
 @dataclasses.dataclass(frozen=True)
 class Balance:
-    """Of a dataset."""
+    """The assignment method of a dataset, with its data."""
 
     name: str = "count"
     shard_bytes: tuple[int, ...] = ()
     shard_homes: tuple[str, ...] = ()
 
     def fields(self) -> dict[str, Any]:
-        """As a coordinator is told, in a DatasetInfo."""
+        """The fields of a DatasetInfo message."""
         homes = list(dict.fromkeys(self.shard_homes))
         numbers = {home: number for number, home in enumerate(homes)}
         return {
@@ -48,7 +48,7 @@ class Balance:
         }
 
     def table(self, n_shards: int) -> _roar_shard.Table:
-        """One of this process."""
+        """A table of this process."""
         if self.name in ("rendezvous", "jump", "ring"):
             return _roar_shard.Table(n_shards, self.name)
         return _roar_shard.Table(
@@ -62,7 +62,7 @@ class Balance:
 
     def join(self, table: _roar_shard.Table, number: int, worker: str,
              weight: int, home: str) -> None:
-        """Makes a worker known to its table."""
+        """Adds a worker to the table."""
         table.join(number, worker, weight if self.name == "weight" else 1,
                    _home_number(home))
 
@@ -70,7 +70,7 @@ class Balance:
 def of_dataset(balance: str, shard_bytes: Sequence[int] | None,
                shard_homes: Sequence[str] | None,
                n_shards: int) -> Balance:
-    """What a caller said, or ValueError."""
+    """A Balance from the caller's arguments; raises ValueError."""
     if balance not in BALANCES:
         raise ValueError(f"balance must be one of {', '.join(BALANCES)}, "
                          f"not {balance!r:.80}")
@@ -93,14 +93,14 @@ def of_dataset(balance: str, shard_bytes: Sequence[int] | None,
 
 
 def told(info: Mapping[str, Any]) -> Balance:
-    """Of a dataset that a coordinator tells of."""
+    """The Balance in a DatasetInfo message."""
     return Balance(info["balance"].removeprefix("balance_"),
                    tuple(info["shard_bytes"]),
                    tuple(info["homes"][n] for n in info["shard_homes"]))
 
 
 def of_worker(weight: int | None, home: str | None) -> dict[str, str]:
-    """What a worker's metadata says of it."""
+    """The metadata of a worker about weight and home."""
     told = {}
     if weight is not None:
         told[WEIGHT] = str(whole("weight", weight, 1, 1000000))

@@ -1,4 +1,4 @@
-"""What callers may pass: numbers that are numbers, times that can end."""
+"""Checks of arguments: integers within bounds, and timeouts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def seconds(name: str, value: Any) -> float:
 
 
 def nanoseconds(name: str, value: float | None, default: int) -> int:
-    """A timeout as the C half takes it."""
+    """A timeout in nanoseconds for the C extension."""
     if value is None:
         return default
     number = seconds(name, value) * 1e9

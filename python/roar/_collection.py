@@ -1,4 +1,4 @@
-"""Several shards as one row of samples.
+"""Several shards as one sequence of samples.
 
     files = Collection("train-*.tar")
     len(files), files[12345]
@@ -54,7 +54,7 @@ def _matches(name: str) -> list[str]:
 
 
 def _existing(text: str) -> list[str]:
-    """The shards of a name, which may be a pattern."""
+    """The shards that a name or pattern matches."""
     if os.path.exists(text):
         return [text]
     found = []
@@ -68,7 +68,7 @@ def _existing(text: str) -> list[str]:
 
 
 def paths_of(source: AnyPath | Sequence[AnyPath]) -> list[str]:
-    """The shards that are meant: a list of them, one, or a pattern."""
+    """The paths of a list, a single path, or a pattern."""
     if not isinstance(source, (str, bytes, os.PathLike)):
         found = [os.fsdecode(path) for path in source]
     else:
@@ -83,7 +83,7 @@ def _was_scanned(shard: Shard) -> bool:
 
 
 class _Wanted(NamedTuple):
-    """Samples by shard and number, as the C half takes them."""
+    """Samples by shard and number, as arrays for the C extension."""
 
     shards: list[Shard]
     which: "array.array[int]"
@@ -98,14 +98,14 @@ class Collection:
 
     source   a path, a pattern such as "train-*.tar" or "train-{000..099}.tar", or a
              list of paths; each may be a URL, "s3://bucket/train-*.tar"
-    digests  {path or its last part: BLAKE3 of the file in hex}, where they are known
+    digests  {path or base name: BLAKE3 of the file in hex}, if known
     options  as for open_shard()
 
-    When the numbers of samples are first needed, every shard is opened once, to count
-    them.  Shards without a kept index are scanned for that, several at a time.  Then
-    shards are opened when they are needed and closed again when too many are open.
-    Content is compared with its digest before the first sample of it is given, and
-    again when the file changed.
+    When the number of samples is first needed, every shard is opened once to count its
+    samples.  Shards without an index are scanned for that, several at a time.  Later,
+    shards are opened when needed, and closed when too many are open.  Content is
+    compared with its digest before the first sample is returned, and again if the file
+    changed.
     """
 
     def __init__(self, source: AnyPath | Sequence[AnyPath], *,
@@ -121,19 +121,19 @@ class Collection:
 
     @property
     def starts(self) -> list[int]:
-        """starts[n] is the number of the first sample of shard n; the last one is how
-        many samples there are."""
+        """starts[n] is the number of the first sample of shard n; the last element is
+        the total number of samples."""
         if self._starts is None:
             self._starts = [0, *itertools.accumulate(self._counts())]
         return self._starts
 
     @property
     def kind(self) -> str:
-        """Of the shards, as the first one has it."""
+        """The kind of the first shard."""
         return self._shard(0).kind
 
     def __getstate__(self) -> dict[str, Any]:
-        """Another process opens what it needs by itself, but does not count again."""
+        """Another process opens shards itself, but does not count samples again."""
         return {**self.__dict__, "_starts": self.starts,
                 "_open": collections.OrderedDict()}
 
@@ -143,8 +143,8 @@ class Collection:
                                  self._digests.get(os.path.basename(path)))
 
     def _counts(self) -> Iterator[int]:
-        """The samples of each shard.  Indexes are loaded one by one, which is faster
-        than to start threads; the first shard that has none starts them."""
+        """Number of samples of each shard.  Indexes are loaded one by one, which is
+        faster than starting threads; the first shard without an index starts them."""
         rest = range(len(self.paths))
         for n in rest:
             count, scanned = self._count(n)
@@ -161,8 +161,8 @@ class Collection:
                 yield from (count for count, _ in pool.map(self._count, rest))
 
     def _count(self, n: int) -> tuple[int, bool]:
-        """Its samples, and whether it was scanned for them; to count them is no
-        reason to compare its content."""
+        """Number of samples, and whether the shard was scanned for it.  Counting does
+        not compare the content with its digest."""
         known = self._open.get(n)
         if known is not None:
             return len(known), False
@@ -173,7 +173,7 @@ class Collection:
         return len(shard), _was_scanned(shard)
 
     def _compare(self, n: int) -> Shard:
-        """The shard, whose content is that of its digest if that is known."""
+        """Opens the shard, and compares its content with its digest, if known."""
         if is_remote(self.paths[n]):
             return self._compare_object(n)
         status = os.stat(self.paths[n])
@@ -207,21 +207,21 @@ class Collection:
         return shard
 
     def _check(self, n: int, shard: Shard) -> None:
-        """A shard that is opened again is still the one that was counted."""
+        """Checks that a reopened shard still has the counted samples."""
         if self._starts is not None and len(shard) != self.count_of(n):
             raise ShardError(
                 f"{self.paths[n]!r} had {self.count_of(n)} samples and has "
                 f"{len(shard)} now; begin again with the shards as they are")
 
     def count_of(self, n: int) -> int:
-        """How many samples shard n has."""
+        """Number of samples of shard n."""
         return self.starts[n + 1] - self.starts[n]
 
     def __len__(self) -> int:
         return self.starts[-1]
 
     def shard_of(self, number: int) -> int:
-        """In which shard a sample is."""
+        """The shard of a sample."""
         return bisect.bisect_right(self.starts, number) - 1
 
     def __getitem__(self, number: int) -> Any:
@@ -231,7 +231,7 @@ class Collection:
         return self._shard(n)[number - self.starts[n]]
 
     def samples(self, numbers: Iterable[int]) -> Iterator[Any]:
-        """The samples of these numbers, in this order, read ahead."""
+        """The samples with these numbers, in this order, with read-ahead."""
         rest = iter(numbers)
         while (window := numbers_of(itertools.islice(rest, WINDOW))):
             yield from self.window(window)
@@ -245,8 +245,8 @@ class Collection:
                                          for number, n in zip(numbers, where)]))
 
     def _runs(self, numbers: Sequence[int]) -> Iterator[_Wanted]:
-        """The same samples, cut where they would need too many shards at a time:
-        a process may have a thousand files open, as a rule."""
+        """Splits the samples so that no part needs too many shards: a process can
+        usually have about a thousand open files."""
         where = [self.shard_of(number) for number in numbers]
         first = 0
         if len(set(where)) > MAX_NEEDED:
@@ -278,7 +278,7 @@ class Collection:
                                            wanted.numbers))
 
     def fill(self, numbers: Sequence[int], buffer: Any) -> None:
-        """Reads samples of one size side by side into memory."""
+        """Reads samples of equal size into one contiguous buffer."""
         room = bytes_of(buffer)
         size = len(room) // max(1, len(numbers))
         for wanted in self._runs(numbers):

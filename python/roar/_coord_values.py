@@ -1,4 +1,4 @@
-"""Arguments of roar.coordinator as the wire has them."""
+"""Converts arguments of roar.coordinator to the format of messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_MS = 1 << 53
 
 
 def milliseconds(name: str, value: float | None) -> int:
-    """A time in seconds as the C half takes it; None and infinity: for ever."""
+    """Seconds as milliseconds for the C extension; None and infinity: for ever."""
     if value is None:
         return -1
     number = _checks.seconds(name, value) * 1000
@@ -32,8 +32,8 @@ def words(name: str, value: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def ids(name: str, value: Sequence[str] | None) -> list[str] | None:
-    """Ids of workers; None: all.  Nobody is not all: on the wire it would be,
-    and a list that came out empty was hardly meant so."""
+    """Ids of workers; None: all.  An empty list is refused: in a message it would
+    mean all workers, which the caller hardly intends."""
     if value is None:
         return None
     if isinstance(value, (str, bytes)):
@@ -65,7 +65,7 @@ def bytes_of(value: Any) -> bytes:
 
 
 def ttl_ms(ttl: float | None) -> int:
-    """0 for what stays, as the coordinator has it."""
+    """Milliseconds; 0 for a key that does not expire."""
     if ttl is None:
         return 0
     number = milliseconds("ttl", ttl)
@@ -82,7 +82,7 @@ def generation_of(step: int | None) -> int:
 
 
 class Deadline:
-    """What is left of a time."""
+    """The time left of a timeout."""
 
     def __init__(self, timeout: float | None,
                  name: str = "timeout") -> None:
@@ -91,6 +91,6 @@ class Deadline:
         self._end = None if math.isinf(number) else time.monotonic() + number
 
     def left(self) -> float | None:
-        """Seconds; None for one that never ends."""
+        """Seconds left; None: for ever."""
         return None if self._end is None else \
             max(0.0, self._end - time.monotonic())

@@ -1,14 +1,14 @@
-"""A stream whose samples other processes read: who has which of them, and what the
-process that started the readers can say of its position.
+"""A stream that is read in other processes: how they share its samples, and how the
+process that started them knows its position.
 
 Workers of a pipeline or of a DataLoader have copies of the stream.  They share the
 steps of the rank: worker w of n reads step w, w + n, w + 2n, ...  They also share a
 page of numbers with the original (Board), so that it knows of them.  But they read
-ahead, and only the consumer knows which samples it has seen.  So the original tells
-its position in two cases and raises otherwise:
+ahead, and only the consumer knows which samples it has seen.  So the original knows
+its position in two cases, and raises otherwise:
 
 - The consumer's loop is one of ours (Following): then the epoch is known, and the
-  caller says how many steps of it the model has seen.
+  caller gives the number of steps that the model has seen.
 - The caller names epoch and steps.
 """
 
@@ -27,14 +27,14 @@ MAX_WORKERS = 1000
 
 
 class Share(NamedTuple):
-    """Which worker of how many this process is."""
+    """Number of this worker, and number of workers."""
 
     worker: int
     size: int
 
 
 def share() -> Share:
-    """Of this process, as roar.pipeline or torch says; 0 of 1 if it is none."""
+    """The share of this process, from roar.pipeline or torch; 0 of 1 if not a worker."""
     pipeline = sys.modules.get("roar.pipeline._worker")
     info = pipeline.worker_info() if pipeline is not None else None
     if info is not None:
@@ -66,7 +66,7 @@ class Board:
             mmap.mmap(self._fd, 8 * (3 + MAX_WORKERS))).cast("Q")
 
     def __reduce__(self) -> Any:
-        """For a process that is being started the same page, else another one."""
+        """The same page for a process that is being started, else a new page."""
         if context.get_spawning_popen() is None:
             return Board, ()
         return Board, (reduction.DupFd(self._fd),)
@@ -77,7 +77,7 @@ class Board:
 
     @property
     def readers(self) -> int:
-        """Among how many workers the steps are shared."""
+        """Number of workers that share the steps."""
         return self._words[0]
 
     @property
@@ -87,31 +87,31 @@ class Board:
 
     @property
     def epoch(self) -> int:
-        """The epoch that the next loop of all workers goes through, at least."""
+        """The earliest epoch that the next loop of all workers reads."""
         n = self.readers
         done = min(self._words[3:3 + n]) if n else 0
         return max(self._words[1], done)
 
     def clear(self) -> None:
-        """The original is read in its own process, or was sent elsewhere."""
+        """Resets the page: the original is read in its own process, or was replaced."""
         replaced = self.replaced
         for n in range(3 + self.readers):
             self._words[n] = 0
         self._words[2] = replaced + 1
 
     def ask(self, epoch: int) -> None:
-        """The original was set to this epoch."""
+        """Records that the original was set to this epoch."""
         self._words[1] = epoch
 
     def begin(self, mine: Share) -> None:
-        """A worker begins a loop."""
+        """Records that a worker begins a loop."""
         if mine.size > MAX_WORKERS:
             raise ValueError(f"{mine.size} workers cannot share a dataset, "
                              f"{MAX_WORKERS} can: start fewer")
         self._words[0] = mine.size
 
     def finish(self, mine: Share, epoch: int) -> None:
-        """A worker has read all of its share of the epoch before this one."""
+        """Records that a worker has read its share of the previous epoch."""
         self._words[3 + mine.worker] = epoch
 
 
@@ -121,7 +121,7 @@ class Following:
     in_order  items come in the order of the stream, so that the model has always seen
               the first steps of the epoch
 
-    Workers are started with the position that the stream has then, and go from epoch to
+    Workers start with the current position of the stream, and advance from epoch to
     epoch by themselves.
     """
 
@@ -133,7 +133,7 @@ class Following:
         self._expected = stream.where()
 
     def begin(self) -> None:
-        """A loop begins; RuntimeError if the workers are not where the stream is."""
+        """Begins a loop; raises RuntimeError if workers and stream differ in position."""
         name = self._stream.name
         if self.open:
             raise RuntimeError(
@@ -157,6 +157,6 @@ class Following:
 
 
 def following(source: Any, in_order: bool) -> Following | None:
-    """For a source that is a stream whose position is its own; else None."""
+    """A Following if the source is a stream with its own position; else None."""
     follow = getattr(source, "follow", None)
     return None if follow is None else follow(in_order)

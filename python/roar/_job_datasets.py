@@ -1,6 +1,6 @@
-"""The datasets of a coordinator's job, which all of its workers see alike.
+"""The datasets of a coordinator's job, shared by all its workers.
 
-The coordinator deals the shards and knows the epoch; files and reading options are a
+The coordinator assigns the shards and keeps the epoch; files and reading options are a
 manifest (roar._manifest), whose hash is part of the registration.
 """
 
@@ -38,7 +38,7 @@ def _common(paths: list[str]) -> str:
 
 
 def _where(paths: list[str]) -> str:
-    """One path that tells of all, for people and for clients that know no more."""
+    """One path that describes all files, for people and other clients."""
     try:
         path = paths[0] if len(paths) == 1 else _common(paths)
         path.encode()
@@ -48,7 +48,7 @@ def _where(paths: list[str]) -> str:
 
 
 class JobDatasets:
-    """The books of a DatasetRegistry that belongs to a job."""
+    """The backend of a DatasetRegistry with a coordinator."""
 
     def __init__(self, orchestrator: "TrainingOrchestrator") -> None:
         self._of = orchestrator
@@ -159,7 +159,7 @@ class JobDatasets:
         return self._of.shard_table(dataset_id).epoch
 
     def advance(self, dataset_id: str, epoch: int, abandon: bool) -> int:
-        """All workers may call it: from an epoch the job goes on once."""
+        """Idempotent: all workers can call it, and the job advances once."""
         now = self.epoch(dataset_id)
         if now > epoch:
             return now
@@ -175,7 +175,7 @@ class JobDatasets:
 
 def _compare(known: DatasetSpec, spec: DatasetSpec,
              files: _manifest.Manifest) -> None:
-    """CoordinatorInvalid names the first field that is another."""
+    """Raises CoordinatorInvalid, which names the first field that differs."""
     fields = [(name, getattr(known, name), getattr(spec, name))
               for name in ("total_samples", "shard_size", "shuffle")]
     fields.append(("seed", _signed(known.seed), _signed(spec.seed)))

@@ -1,10 +1,10 @@
-"""A worker lives no longer than its parent.
+"""Makes a worker end when its parent dies.
 
-Two means, because each has a gap.  The kernel can kill us when our parent dies
-(PR_SET_PDEATHSIG), even while C code holds the interpreter; but "parent" is the thread
-that forked us, which may end long before its process, and under forkserver it is the
-server.  So that is used only when the parent's main thread started us.  And in any case
-a thread of ours waits on a pidfd of the parent.
+There are two mechanisms, because each has a gap.  The kernel can kill the worker when its
+parent dies (PR_SET_PDEATHSIG), even while C code holds the interpreter.  But "parent" is
+the thread that forked, which may end long before its process, and under forkserver it is
+the server.  So this is used only if the parent's main thread forked the worker.  In any
+case a thread of the worker waits on a pidfd of the parent.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Parent:
         return cls(pid, _start_time(pid), direct)
 
     def tie(self) -> int | None:
-        """Ties this process to the parent: a descriptor that is readable when the
-        parent is dead, or None where there is no such thing.  Ends the process if
+        """Ties this process to the parent.  Returns a descriptor that is readable when the
+        parent is dead, or None if the system has none.  Ends the process if
         the parent is dead already."""
         if self.direct:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -82,8 +82,7 @@ def _follow(fd: int) -> None:
 
 
 def stay_at_exit() -> None:
-    """Keeps a daemon thread from being told of workers that end with the program:
-    nobody is left to hear of it, and its traceback would be the last thing on the
-    screen."""
+    """Hides the end of workers from a daemon thread at program exit: its traceback
+    would be the last output of the program."""
     if is_exiting() and threading.current_thread().daemon:
         threading.Event().wait()

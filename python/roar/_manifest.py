@@ -1,14 +1,13 @@
-"""What of a dataset a coordinator keeps without understanding it: its files, and how to
-read them.
+"""Files and reading options of a dataset, which the coordinator stores as opaque keys.
 
-A list of ten thousand files is no field of a registration.  It is content: the JSON text
-of paths and options (a Manifest), cut into parts, which are keys of the job under the
-BLAKE3 of the whole:
+A list of ten thousand files is too large for a registration.  It is stored as content: the
+JSON text of paths and options (a Manifest), split into parts, which are keys of the job
+under the BLAKE3 of the whole:
 
     roar/content/HASH/0000, roar/content/HASH/0001, ...
 
-The registration has the hash, so to register is one step: the parts are there before it,
-the same content has the same keys, and whoever reads them compares.
+The registration has the hash, so registering is atomic: the parts are stored before it,
+equal content has equal keys, and readers verify the hash.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ MAX_FILES = 1_000_000
 
 
 class Manifest(NamedTuple):
-    """Where the samples of a dataset are, and how they are read."""
+    """Paths of a dataset's files, and the options to read them."""
 
     paths: list[str]
     options: Mapping[str, Any]
 
     def text(self) -> bytes:
-        """The same bytes in every process; ValueError for what is too large."""
+        """The same bytes in every process; raises ValueError if too large."""
         if len(self.paths) > MAX_FILES:
             raise ValueError(
                 f"{len(self.paths)} files are more than the {MAX_FILES} that a "
@@ -53,8 +52,8 @@ def _prefix(name: str) -> str:
 
 
 def keep(job: "TrainingOrchestrator", text: bytes) -> str:
-    """Puts content where all workers of the job find it.  Returns its name, which
-    follows from it."""
+    """Stores content for all workers of the job.  Returns its name, which depends on
+    the content only."""
     from ._hash import hash as digest
 
     name = digest(text)
@@ -67,7 +66,7 @@ def keep(job: "TrainingOrchestrator", text: bytes) -> str:
 
 
 def find(job: "TrainingOrchestrator", name: str) -> bytes:
-    """What was kept under this name."""
+    """The content with this name."""
     from ._coord_errors import CoordinatorError
     from ._hash import hash as digest
 
@@ -87,7 +86,7 @@ def parse(text: bytes) -> Manifest:
 
 
 def _keys(job: "TrainingOrchestrator", prefix: str) -> list[str]:
-    """Names alone: others may have put all of it there."""
+    """The names of the parts; another worker may have stored them already."""
     from ._coord_errors import CoordinatorNotFound
 
     try:

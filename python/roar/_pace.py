@@ -1,12 +1,12 @@
-"""How far each rank is in an epoch, in keys of the job, and what follows from all of them.
+"""The progress of each rank in an epoch, in keys of the job.
 
-Every rank says now and then how many batches it has been through.  What the slowest one
-has been through, all have: that many steps are one range of positions, however many ranks
-there are, and that is what the coordinator is told.  Whoever comes to the end of the
-epoch looks whether all others have, so the last one completes it.
+Every rank reports from time to time how many batches it has finished.  All ranks have
+finished the steps of the slowest one.  These steps are one range of positions for any
+number of ranks, and that range is reported to the coordinator.  A rank that reaches the
+end of the epoch checks whether all others have, so the last rank completes it.
 
-Each of these words can be said twice.  Only the last of an epoch must be said: a training
-goes on while the coordinator is away, but an epoch ends when all are known to be through.
+Reports are idempotent.  Only the last report of an epoch is required: training continues
+while the coordinator is unreachable, but an epoch ends when all ranks have reported it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ A_SECOND = 100          # words of all ranks together, about
 
 
 class Stage(NamedTuple):
-    """A stretch of an epoch that the same ranks go through."""
+    """A part of an epoch that the same ranks read."""
 
     number: int         # of the world
     rank: int
@@ -42,7 +42,7 @@ class Stage(NamedTuple):
 
     @property
     def origin(self) -> list[int]:
-        """As a claim of the next stage has it."""
+        """The origin of this stage, for a claim in the next one."""
         return [self.number, self.size, self.epoch]
 
     @property
@@ -52,7 +52,7 @@ class Stage(NamedTuple):
 
 
 class Word(NamedTuple):
-    """What a rank has said."""
+    """The report of a rank."""
 
     number: int
     epoch: int
@@ -62,12 +62,12 @@ class Word(NamedTuple):
 
 
 def pause(stage: Stage | None) -> float:
-    """Seconds between two words of a rank."""
+    """Seconds between two reports of a rank."""
     return 1.0 if stage is None else max(1.0, stage.size / A_SECOND)
 
 
 class Pace:
-    """The words of all ranks about one dataset."""
+    """The reports of all ranks about one dataset."""
 
     def __init__(self, job: "TrainingOrchestrator", dataset_id: str) -> None:
         self._job = job
@@ -81,7 +81,7 @@ class Pace:
 
     def say(self, stage: Stage, steps: int, through: bool,
             timeout: float) -> None:
-        """This rank is so far."""
+        """Reports the progress of this rank."""
         job = self._job
         word = Word(stage.number, stage.epoch, steps, through,
                     job.world.incarnation)
@@ -103,21 +103,21 @@ class Pace:
             timeout)
 
     def words(self, stage: Stage) -> dict[str, Word]:
-        """What the ranks of a stage have said last, by worker id."""
+        """The last reports of the ranks of a stage, by worker id."""
         found = {entry.key[len(self._prefix):]: Word(*json.loads(entry.value))
                  for entry in self._job.kv.list(self._prefix)}
         return {worker_id: word for worker_id, word in found.items()
                 if (word.number, word.epoch) == (stage.number, stage.epoch)}
 
     def all_through(self, number: int, size: int, epoch: int) -> bool:
-        """Whether every rank of a stage was through with its epoch, also those
-        who are gone since."""
+        """Has every rank of a stage finished its epoch, including ranks that are gone
+        now?"""
         return sum([number, epoch] in json.loads(entry.value)
                    for entry in self._job.kv.list(self._ends)) == size
 
     def announce_end(self, stage: Stage) -> None:
-        """Every rank is through with the epoch of the stage: releases those that
-        wait in wait_end()."""
+        """Announces that every rank has finished the epoch of the stage: releases the
+        ranks in wait_end()."""
         self._job.kv.set(self._over, json.dumps(stage.mark), KEPT)
 
     def wait_end(self, stage: Stage, timeout: float) -> bool:
@@ -133,10 +133,10 @@ class Pace:
             return False
         return json.loads(entry.value) == stage.mark
 
-    # ---- what the coordinator is told
+    # ---- reports to the coordinator
 
     def report(self, stage: Stage) -> None:
-        """What all have been through counts as consumed."""
+        """Reports the steps that all ranks have finished as consumed."""
         words = self.words(stage)
         if len(words) < stage.size:
             return
@@ -156,11 +156,11 @@ class Pace:
         self._told = stage.epoch, ranges
 
     def _lead_to(self, epoch: int) -> bool:
-        """The coordinator's epoch follows that of the ranks.  They have agreed on
-        it, so what was left of those before is not wanted any more."""
+        """Advances the coordinator's epoch to that of the ranks.  They have agreed on
+        it, so samples left of earlier epochs are abandoned."""
         now = self._job.shard_table(self.dataset_id).epoch
         if not 0 <= epoch - now <= MAX_BEHIND:
-            return False    # a state of long ago was loaded: that was told then
+            return False    # an old state was loaded: reported then
         while now < epoch:
             now = self._job.advance_epoch(self.dataset_id, now + 1,
                                           abandon=True)
@@ -168,7 +168,7 @@ class Pace:
 
 
 def tell(pace: Pace, stage: Stage) -> None:
-    """The same, for who has something better to do than to fail."""
+    """Like report(), but ignores failures."""
     try:
         pace.report(stage)
     except CoordinatorStale:

@@ -1,4 +1,4 @@
-"""Types of other packages that are to move like arrays."""
+"""Types of other packages whose memory is sent outside the pickle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN_ELSEWHERE = (("numpy", "ndarray"), ("torch", "Tensor"),
 
 
 def _imported(module: str, name: str) -> Any:
-    """What a module has, if it is there; it may be there in part."""
+    """An attribute of a module, if it is imported, perhaps partially."""
     try:
         return operator.attrgetter(name)(sys.modules.get(module))
     except AttributeError:
@@ -24,25 +24,25 @@ def _imported(module: str, name: str) -> Any:
 
 
 def _has_own_way(cls: type) -> bool:
-    """Who has a type of another package has imported that."""
+    """Does roar encode this type itself?  Its package is imported if it exists."""
     return cls in OWN or any(_imported(*name) is cls for name in OWN_ELSEWHERE)
 
 
 def register(cls: type, to_buffers: Callable[[Any], tuple[Any, Sequence[Any]]],
              from_buffers: Callable[[Any, list[memoryview]], Any]) -> None:
-    """Lets objects of exactly this class go through arenas with their memory
-    beside the pickle.
+    """Sends objects of exactly this class through arenas with their memory
+    outside the pickle.
 
     to_buffers(obj) -> (state, buffers)
         buffers is a sequence of objects with contiguous memory (bytes,
         memoryview, array); state is anything that can be pickled.
     from_buffers(state, buffers) -> obj
-        gets one memoryview for each: over the arena, where the object must
-        keep a reference to what it uses, or over private memory when the
-        arena copies.  It is a function that the receiver can import by name;
-        the receiver needs no registration.
+        gets one memoryview per buffer: of the arena, and then the object must
+        keep a reference to each buffer it uses, or of private memory if the
+        arena copies.  The receiver imports the function by name and needs no
+        registration.
 
-    A later registration for the same class takes the place of the first.
+    A later registration for the same class replaces the first.
     """
     if not isinstance(cls, type):
         raise TypeError(f"register() takes a class, not {cls!r}")

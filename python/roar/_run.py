@@ -1,4 +1,4 @@
-"""What a process that deals with shards tells the `roar run` that observes it.
+"""Reports of a process that reads shards to the `roar run` that observes it.
 
 A run's record has the files that were read; which rank trained on which samples of
 them only this process knows.  It counts them here and writes a note beside the journal
@@ -22,7 +22,7 @@ _LINES = 1 << 16    # of a note; what comes then goes into another one
 
 
 class Taken(NamedTuple):
-    """Of which shard something was taken."""
+    """The shard, rank and epoch of a count."""
 
     rank: int | None
     epoch: int
@@ -31,7 +31,7 @@ class Taken(NamedTuple):
 
 
 class Notes:
-    """What this process has taken.  Threads may share it."""
+    """The samples that this process has read.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class Notes:
         self._changed = False
 
     def add(self, taken: Taken, samples: int) -> None:
-        """Says that so many more samples of the shard were taken."""
+        """Adds to the number of samples read from the shard."""
         with self._lock:
             if self._pid != os.getpid():    # after a fork
                 self._begin()
@@ -58,14 +58,14 @@ class Notes:
                 self._write()
 
     def flush(self) -> None:
-        """Writes what has not been written yet."""
+        """Writes pending counts."""
         with self._lock:
             if self._pid == os.getpid() and self._changed:
                 self._write()
 
     def _write(self) -> None:
-        """Replaces the note.  A failure costs a part of the record and nothing
-        else: the training goes on."""
+        """Replaces the note.  If that fails, a part of the record is missing, and the
+        training continues."""
         begin = time.monotonic()
         self._changed = False
         rows = [(-1 if taken.rank is None else taken.rank, taken.epoch, samples,
@@ -87,7 +87,7 @@ _making = threading.Lock()
 
 
 def notes() -> Notes:
-    """Those of this process."""
+    """The notes of this process."""
     global _notes
     with _making:
         if _notes is None:

@@ -1,15 +1,14 @@
-"""Where the ranks of a stage stop, when the world changes.
+"""The step after which all ranks of a stage stop when the world changes.
 
-Who hears of a change first proposes a step that lies a little ahead, in a key of the job.
-Every rank answers: it has not been there yet and now waits there, or it is past it.  When
-all wait there, or will, the proposal is final and they stop behind the same step.  If one
-is past it, all are let go and a later step is proposed.  So a rank that is slow to hear
-costs a moment; it never leaves the others at another step, which ranks that work in
-lockstep would wait for each other in for ever.
+The first rank that learns of a change proposes a step a little ahead, in a key of the job.
+Every rank answers: it has not reached the step and will wait there, or it is past it.  If
+all will wait there, the proposal is final, and all stop after the same step.  If a rank is
+past it, all ranks continue and a later step is proposed.  So a slow rank costs a moment,
+but all ranks stop at the same step.  Ranks in lockstep at different steps would deadlock.
 
-    somebody is gone who was not through with the epoch: all stop at once, for good
-    somebody came: as above
-    somebody is through with the epoch: nobody stops, those who came wait for its end
+    a rank is gone that had not finished the epoch: all ranks stop at once, for good
+    a worker joined: as above
+    a rank has finished the epoch: no rank stops, new workers wait for its end
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ NOW = -1            # a step: at once
 _DEAD = "dead"      # a worker's state
 _AHEAD = 0.5        # seconds until the first step that is proposed
 _AHEAD_STEPS = 2    # and at least so many steps; with each proposal four times
-_NAMES = 8          # that are told
+_NAMES = 8          # at most in a message
 _TRIES = 20         # looks for the first word of all ranks
 _RETRY = 0.25       # seconds between them
 _LOOK = 0.05        # and between looks for answers
@@ -37,12 +36,12 @@ _WAIT = 1.0         # and at most until the world is looked at again
 
 
 class Decision(NamedTuple):
-    """What a change of the world means for a stage."""
+    """The consequence of a change of the world for a stage."""
 
     number: int             # of the stage
     epoch: int
     seen: int               # the coordinator's world epoch
-    step: int | None     # to stop behind; None: nobody stops
+    step: int | None     # to stop after; None: no rank stops
     came: list[str]
     gone: list[str]
     ahead: int              # steps that the proposal lay ahead
@@ -50,12 +49,12 @@ class Decision(NamedTuple):
     final: bool
 
     def is_of(self, stage: Stage) -> bool:
-        """Whether it is about this stage."""
+        """Is the decision about this stage?"""
         return (self.number, self.epoch) == (stage.number, stage.epoch)
 
 
 class Answer(NamedTuple):
-    """Of a rank to a proposal."""
+    """The answer of a rank to a proposal."""
 
     number: int
     epoch: int
@@ -64,12 +63,12 @@ class Answer(NamedTuple):
 
 
 class StageOver(Exception):
-    """The ranks have met again: nothing is to be decided about that stage."""
+    """The ranks have met again: the stage needs no decision."""
 
 
 class Stopping:
-    """A rank's part in it: calls of one thread, which may fail as those of a
-    coordinator do and are then made again."""
+    """A rank's part in the decision.  One thread makes these calls; they can fail
+    like calls to the coordinator, and are then retried."""
 
     def __init__(self, job: "TrainingOrchestrator", pace: Pace) -> None:
         self._job = job
@@ -81,11 +80,11 @@ class Stopping:
 
     def decide(self, stage: Stage, seen: int, steps: int, rate: float,
                is_over: Callable[[], bool]) -> tuple[Decision, int]:
-        """What holds for the stage in this world, and the version of that; whoever
-        is the first proposes it.
+        """The decision for the stage in this world, and its version; the first rank
+        proposes it.
 
-        steps, rate  that this rank has taken, and takes in a second
-        is_over      the next stage has begun, then StageOver is raised
+        steps, rate  steps of this rank so far, and per second
+        is_over      has the next stage begun?  Then raises StageOver
         """
         while True:
             entry = self._job.kv.entry(self._key)
@@ -124,8 +123,8 @@ class Stopping:
 
     def _words(self, stage: Stage,
                is_over: Callable[[], bool]) -> dict[str, Word]:
-        """The words of all ranks: each says one when a stage begins, and those of the
-        stage before are lost with that."""
+        """The last reports of all ranks.  Each rank reports when a stage begins, which
+        replaces its report of the previous stage."""
         for _ in range(_TRIES):
             if is_over():
                 raise StageOver
@@ -138,15 +137,15 @@ class Stopping:
     # ---- the answers to a proposal
 
     def answer(self, decision: Decision, steps: int) -> None:
-        """This rank has taken so many steps, and no more than were proposed
-        unless it already had."""
+        """Answers with the steps of this rank, which takes no more than proposed
+        unless it is past that already."""
         assert decision.step is not None
         self._job.kv.set(self._answers + (self._job.worker_id or ""),
                          json.dumps(Answer(decision.number, decision.epoch,
                                            decision.step, steps)), KEPT)
 
     def wait(self, decision: Decision, version: int, stage: Stage) -> None:
-        """Until there is something new, but not for long: who counts the answers
+        """Waits for a change, with a short timeout: the rank that counts the answers
         may be gone."""
         if decision.by == self._job.worker_id:
             self._count(decision, version, stage)
@@ -157,7 +156,7 @@ class Stopping:
             pass
 
     def _count(self, decision: Decision, version: int, stage: Stage) -> None:
-        """Makes the proposal final when all can hold to it, else another."""
+        """Makes the proposal final if all ranks can stop there, else makes another."""
         taken = self._taken(decision)
         if len(taken) < stage.size:
             time.sleep(_LOOK)

@@ -1,4 +1,4 @@
-"""PipelineBuilder: the words in which a pipeline is described."""
+"""PipelineBuilder: describes a pipeline step by step."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class PipelineBuilder(Generic[T]):
     ) -> PipelineBuilder[T]:
         """Sets where the items come from: an iterable or an async iterable.
 
-        With `continuous` it is iterated again whenever it ends, so that the
-        next epoch is prepared while the consumer is still busy with this one.
+        With `continuous` it is iterated again each time it ends, so that the
+        next epoch is prepared while the consumer still uses this one.
         """
         if self._source is not None:
             raise ValueError("A pipeline has one source, and this one has it already.")
@@ -73,10 +73,10 @@ class PipelineBuilder(Generic[T]):
         `max_failures` of them (a number, or a share as a Fraction) end the
         pipeline with PipelineFailure.
 
-        Up to `concurrency` items are worked on at a time.  They leave as they
-        are finished, or, with ``output_order="input"``, as they came.
-        `executor` (or a function that makes one) runs `op` elsewhere than in
-        the pipeline's threads, for example in a ProcessPoolExecutor.
+        Up to `concurrency` items are processed at a time.  Results come in the
+        order of completion, or, with ``output_order="input"``, in input order.
+        `executor` (or a function that makes one) runs `op` outside the
+        pipeline's threads, for example in a ProcessPoolExecutor.
         """
         kind = kind_of(op)
         concurrency = check_count("concurrency", concurrency, 1)
@@ -100,7 +100,7 @@ class PipelineBuilder(Generic[T]):
     ) -> PipelineBuilder[T]:
         """Groups `num` items into a list, or lets an Aggregator group them.
 
-        The last group may be smaller; with `drop_last` it is dropped then.
+        The last group may be smaller; `drop_last` drops it in that case.
         """
         if not isinstance(num, Aggregator):
             num = check_count("The size of a group", num, 1)
@@ -108,7 +108,7 @@ class PipelineBuilder(Generic[T]):
         return self
 
     def disaggregate(self) -> PipelineBuilder[T]:
-        """Takes groups apart: each element of an item becomes an item."""
+        """Splits groups: each element of an item becomes an item."""
         self._stages.append(DisaggregateConfig())
         return self
 

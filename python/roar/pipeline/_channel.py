@@ -1,8 +1,8 @@
-"""How messages get from workers to their parent: the interface, and Python's own queue.
+"""Message channels from workers to their parent: the interface, and Python's own queue.
 
 The parent has the channel, and each worker has an outlet of it, which goes there with
 the arguments of its process.  The messages of one worker stay in order, and a worker
-that is `buffer_size` items ahead of the consumer is held back.
+that is `buffer_size` items ahead of the consumer waits (back-pressure).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """The kind of a message."""
 
     READY = 1  # the worker can begin
     ITEM = 2
@@ -42,7 +42,7 @@ class Kind(IntEnum):
 
 
 class Command(IntEnum):
-    """What a parent tells a worker."""
+    """A command from the parent to a worker."""
 
     START = 1  # an epoch
     STOP = 2  # leave it
@@ -61,7 +61,7 @@ class Message(NamedTuple):
 
 
 class Closed(Exception):
-    """In a worker: nobody wants messages any more."""
+    """In a worker: the channel was shut down."""
 
 
 class Late(Exception):

@@ -1,4 +1,4 @@
-"""What can go wrong in a pipeline, as types to be caught."""
+"""Exceptions of pipelines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["PipelineFailure", "WorkerDied", "WorkerTimeout", "describe_exit",
 
 
 class PipelineFailure(RuntimeError):
-    """A pipeline ended before its time.
+    """A pipeline failed.
 
     Raised instead of the end of the iteration, after everything that was
     finished has been handed out.  ``stage`` names the stage that gave up and

@@ -1,4 +1,4 @@
-"""Pipeline: a description at work, in threads of this process."""
+"""Pipeline: runs a description in threads of this process."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Pipeline(Generic[T]):
     def stop(self, *, timeout: float | None = None) -> None:
         """Ends the work: operations under way are finished, results are kept.
 
-        TimeoutError when one of them takes longer than `timeout` seconds.
-        PipelineFailure when the pipeline failed and nobody has heard of it yet.
+        Raises TimeoutError if one of them takes longer than `timeout` seconds, and
+        PipelineFailure if the pipeline failed and has not raised that yet.
         """
         self._finalizer.detach()
         if not self._engine.stop(timeout):

@@ -1,4 +1,4 @@
-"""Random numbers in workers: they go on where the parent was.
+"""Random numbers in workers: generators continue with the parent's state.
 
 A program that seeds ``random``, NumPy's legacy generator or Torch's CPU generator
 expects its pipeline to follow, whatever the start method.  Only libraries that the

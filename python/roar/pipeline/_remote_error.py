@@ -1,4 +1,4 @@
-"""Exceptions on their way from a worker to its parent.
+"""Transfer of exceptions from a worker to its parent.
 
 An exception travels as a pickle, so that ``except ValueError`` means the same on both
 sides, and its traceback as text: it becomes the ``__cause__``, as it does with

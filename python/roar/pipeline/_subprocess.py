@@ -38,7 +38,7 @@ def iterate_in_subprocess(
     num_workers: int = 1,
     ordered: bool = True,
 ) -> Iterable[T]:
-    """Iterates in a process of its own, over ``fn()``, as often as wanted.
+    """Iterates over ``fn()`` in a separate process, any number of times.
 
     The worker is started once, calls `initializer` (one function or several) and
     then ``fn()``; each iteration here is one over that iterable there.  (An iterator,
@@ -46,22 +46,22 @@ def iterate_in_subprocess(
     Leaving an iteration early is fine.  The worker ends with the returned object.
 
     :param fn: returns the iterable.  Under spawn and forkserver it is pickled.
-    :param buffer_size: how many items the worker may be ahead.
+    :param buffer_size: number of items that the worker may be ahead.
     :param mp_context: "fork", "spawn", "forkserver" or a context.
-    :param timeout: seconds after which a worker that gave nothing is ended, with
-        WorkerTimeout; None: never.
-    :param daemon: as of multiprocessing.Process.
+    :param timeout: seconds without an item after which the worker is ended and
+        WorkerTimeout is raised; None: never.
+    :param daemon: as for multiprocessing.Process.
     :param arena: a SharedMemoryRingBuffer or SharedMemorySegmentPool for the items;
         None: Python's own queue.
-    :param num_workers: how many processes do that, each with an ``fn()`` of its own;
-        ``worker_info()`` tells them apart.
-    :param ordered: take items from the workers in turn, which is the same every time;
-        False: whichever is ready first.
+    :param num_workers: number of processes, each with its own ``fn()``;
+        ``worker_info()`` distinguishes them.
+    :param ordered: take items from the workers in turn, in a reproducible order;
+        False: the first one that is ready.
 
     An exception in the worker is raised here, of the same type, with the remote
-    traceback as its cause, and the next iteration may be tried.  A worker that dies is
-    WorkerDied.  ``random``, NumPy's legacy generator and Torch's CPU generator go on in
-    the worker where they are here.
+    traceback as its cause; the next iteration can be tried.  If a worker dies,
+    WorkerDied is raised.  ``random``, NumPy's legacy generator and Torch's CPU generator
+    continue in the worker with the parent's state.
     """
     buffer_size = check_count("buffer_size", buffer_size, 1)
     num_workers = check_count("num_workers", num_workers, 1)
@@ -90,18 +90,18 @@ def run_pipeline_in_subprocess(
     max_failures: int | Fraction = -1,
     **kwargs: Any,
 ) -> Iterable[T]:
-    """Runs a pipeline in a process of its own and iterates over its results.
+    """Runs a pipeline in a separate process and iterates over its results.
 
     `config` is what ``PipelineBuilder.get_config()`` returned; `num_threads` and
     `max_failures` are as of ``PipelineBuilder.build()``, the rest as of
-    ``iterate_in_subprocess()``.  Each iteration builds the pipeline anew, unless its
-    source is continuous: then it goes on, and prepares the next epoch meanwhile.
+    ``iterate_in_subprocess()``.  Each iteration builds a new pipeline, unless its
+    source is continuous: then the pipeline continues and prepares the next epoch.
 
     An executor of a stage cannot be sent to another process: give ``pipe()`` a function
-    that makes one.  (Under fork, one that has not been used yet will do.)
+    that makes one.  (Under fork, an executor that has not been used yet works.)
 
     A source that is a roar.shards() stream keeps its position here: its ``epoch`` is that
-    of the consumer, and ``state_dict(steps)`` counts what the model has seen of it.
+    of the consumer, and ``state_dict(steps)`` is the position after these steps.
     Several workers share its samples.
     """
     if not isinstance(config, PipelineConfig):
@@ -130,7 +130,7 @@ def _in_order(config: PipelineConfig[Any], num_workers: Any) -> bool:
 
 
 class _SubprocessIterable(Generic[T]):
-    """What the functions above return."""
+    """The iterable that the functions above return."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
