@@ -14,7 +14,7 @@ class View:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 class Handle:
-    """One arena as this process has it."""
+    """The handle of an arena in this process."""
 
     def send(self, obj: Any, tag: int, timeout_ns: int, /) -> None: ...
     def receive(self, source: int, timeout_ns: int, /
