@@ -388,6 +388,27 @@ static void find_process(struct passage *p, const struct peer_identity *peer)
 	p->op.pid = *tag > 0 ? (int32_t)*tag : 0;
 }
 
+/* AWS_ENDPOINT_URL sends requests for every service here.  Those of others sign a body whose
+ * hash no field has, so they cannot be signed anew as a stream. */
+static bool is_for_s3(struct passage *p)
+{
+	const char *service = p->q.claim.service;
+	const char *message;
+
+	if (!service[0] || strncmp(service, "s3", 2) == 0)
+		return true;
+	message = pool_printf(
+		&p->pool,
+		"The proxy forwards requests to S3 only, and this one "
+		"is signed for '%s': set the endpoint of that service "
+		"in the environment of the command, as "
+		"AWS_ENDPOINT_URL_STS for sts.",
+		service);
+	passage_refuse(p, 501, "NotImplemented",
+		       message ? message : "out of memory");
+	return false;
+}
+
 static void begin(struct http_exchange *x)
 {
 	struct passage *p = new_passage(x);
@@ -420,7 +441,7 @@ static void begin(struct http_exchange *x)
 			       "The request body has no chunks.");
 	else if (p->q.expires_s < loop_wall_ms(proxy->loop) / 1000)
 		passage_refuse(p, 403, "AccessDenied", "Request has expired");
-	if (p->is_refused)
+	if (p->is_refused || !is_for_s3(p))
 		return;
 	if (x->request->length != 0)
 		http_exchange_pause(x, true);

@@ -231,7 +231,8 @@ def test_a_damaged_memory_of_refusals_is_none(user):
 def test_the_verdict_says_how_it_was_observed(project):
     project("run", "-q", "--tracer", "ptrace", "sh", "-c", "true; true")
     seen = project.last()["observation"]
-    assert set(seen) == {"tracer", "attach_s", "filters", "processes_seen",
+    assert set(seen) == {"tracer", "attach_s", "environment", "filters",
+                         "processes_seen",
                          "processes_escaped", "events_lost",
                          "io_uring_rings", "byte_counts_lost",
                          "foreign_namespace_files"}

@@ -33,6 +33,10 @@ DIAGONAL = [("s3cmd", "0"), ("s3cmd", "1M"), ("rclone", "1"), ("rclone", "8M"),
             ("debian-boto3", "64K"), ("debian-boto3", "8M"), ("boto3", "0"),
             ("boto3", "1M"), ("boto3", "8M"), ("s3fs", "1"),
             ("pyarrow", "64K")]
+# Faults of servers, with and without the proxy.
+KNOWN = {("moto", "s3cmd", "64M"):
+         "moto answers 500 to ?acl of an object made of parts",
+         ("moto", "rclone", "64M"): "moto refuses the parts of rclone"}
 PAIRS = [(c, s) for c in CLIENTS for s in SIZES] if MATRIX else DIAGONAL
 CASES = [(way, MATRIX or "own", client, size)
          for way in WAYS for client, size in PAIRS]
@@ -103,8 +107,10 @@ def sha256(path: Path) -> str:
 
 @pytest.mark.parametrize(("way", "server_name", "client_name", "size_name"),
                          CASES, ids=["-".join(case) for case in CASES])
-def test_client(place: Place, client_name: str, size_name: str,
-                tmp_path: Path) -> None:
+def test_client(place: Place, server_name: str, client_name: str,
+                size_name: str, tmp_path: Path) -> None:
+    if (server_name, client_name, size_name) in KNOWN:
+        pytest.skip(KNOWN[server_name, client_name, size_name])
     try:
         client = place.client(client_name)
     except witness.Absent as absent:

@@ -269,6 +269,19 @@ def test_a_key_that_is_too_long(server: Server, proxy: Proxy,
     still_serves(server, proxy)
 
 
+def test_a_request_for_another_service(server: Server, proxy: Proxy) -> None:
+    data = (b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+            b"content-length: 2\r\nauthorization: AWS4-HMAC-SHA256 "
+            b"Credential=K/20260101/us-east-1/sts/aws4_request, "
+            b"SignedHeaders=host, Signature=" + b"0" * 64 + b"\r\n\r\nab")
+    answer = raw(proxy, data)
+    assert answer.split(b" ")[1] == b"501", answer
+    assert b"signed for 'sts'" in answer.replace(b"&apos;", b"'").replace(
+        b"&#39;", b"'"), answer
+    assert server.log == []
+    still_serves(server, proxy)
+
+
 HEADS: dict[str, bytes] = {
     "two lengths": b"PUT /data/k HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n"
                    b"content-length: 6\r\n\r\nhello!",
