@@ -39,6 +39,11 @@ static int read_all(const struct reader_plan *plan, const Py_buffer *to,
 	size_t room = plan->n ? (size_t)to->len / plan->n : 0;
 	int r = 0;
 
+	for (uint64_t i = 0; i < plan->n; i++)
+		if (!plan->which || plan->which[i] < plan->n_readers)
+			reader_expect(
+				plan->readers[plan->which ? plan->which[i] : 0],
+				plan->numbers[i]);
 	for (uint64_t i = 0; r == 0 && i < plan->n; i++)
 		r = read_one(plan, i, (char *)to->buf + i * room, room, err);
 	return r;

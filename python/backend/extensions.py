@@ -5,7 +5,8 @@ makes one build that serves every Python from 3.11 on.
 
 A library that is missing stops the build with one sentence that names its Debian
 package: a package that quietly lacks a part is found out about much later.  Who
-does not need roar.media or roar.coordinator says so (ROAR_WITHOUT=media).
+does not need roar.media, roar.coordinator or shards in object storage says so
+(ROAR_WITHOUT=media,s3).
 """
 
 import glob
@@ -24,7 +25,10 @@ PROTO = os.path.join(LIB, "coord", "proto")
 MACHINE = platform.machine()
 FFMPEG = ["libavformat >= 59.27", "libavcodec >= 59.37", "libavutil >= 57.28",
           "libswscale >= 6.7"]
-OPTIONAL = ("coordinator", "media")
+LLHTTP = "/usr/share/llhttp"    # where Debian 12 has its sources
+OPTIONAL = ("coordinator", "media", "s3")
+# What a part is for, where no module has its name.
+FOR = {"s3": "shards in object storage"}
 
 
 class Missing(Exception):
@@ -85,6 +89,11 @@ def has_blake3():
     return pkg_config("--exists", "libblake3") is not None or blake3_folder()
 
 
+def has_llhttp():
+    return pkg_config("--exists", "libllhttp") is not None or \
+        os.path.exists(f"{LLHTTP}/llhttp.c")
+
+
 def has(*packages):
     return lambda: pkg_config("--exists", *packages) is not None
 
@@ -101,6 +110,9 @@ NEEDS = [
     ("coordinator", "protobuf-c", has("libprotobuf-c"), "libprotobuf-c-dev"),
     ("coordinator", "protoc-c", lambda: shutil.which("protoc-c"),
      "protobuf-c-compiler"),
+    ("s3", "expat", has("expat"), "libexpat1-dev"),
+    ("s3", "jansson", has("jansson"), "libjansson-dev"),
+    ("s3", "llhttp", has_llhttp, "node-llhttp"),
 ]
 
 
@@ -121,7 +133,7 @@ def check(parts_left_out):
     if not absent:
         return
     things = ", ".join(dict.fromkeys(
-        thing if part == "roar" else f"{thing} (for roar.{part})"
+        thing if part == "roar" else f"{thing} (for {FOR.get(part, f'roar.{part}')})"
         for part, thing, _, _ in absent))
     packages = " ".join(dict.fromkeys(packages for *_, packages in absent))
     parts = sorted({part for part, *_ in absent})
@@ -196,11 +208,42 @@ def hash_extension(name="_roar_hash", only=("*/*",), more=(), base=()):
 
 # ---- the others ----
 
-def reader_extension():
-    return hash_extension("_roar_reader", FOR_ONE_FILE,
-                          glob.glob(f"{LIB}/reader/*.c"),
-                          ["cache_dir", "error", "path", "pool", "quote",
-                           "str", "utf8"])
+READER_BASE = ["cache_dir", "error", "path", "pool", "quote", "str", "utf8"]
+# What of lib/http a client needs.
+HTTP_CLIENT = ["body", "head", "http_client*", "proxy", "request_target", "status",
+               "url"]
+
+
+def add_s3(extension):
+    """Lets a reader read from object storage."""
+    foreign, words, libraries = [], [], []
+    if pkg_config("--exists", "libllhttp") is None:
+        foreign = [f"{LLHTTP}/{name}.c" for name in ("api", "http", "llhttp")]
+        words = ["-isystem", "/usr/share/include/llhttp",
+                 "-DLLHTTP_STRICT_MODE=1"]
+    else:
+        words = pkg_config("--cflags", "libllhttp")
+        libraries = pkg_config("--libs", "libllhttp")
+    extension.sources += sorted({
+        *glob.glob(f"{LIB}/s3/*.c"),
+        *(path for name in HTTP_CLIENT
+          for path in glob.glob(f"{LIB}/http/{name}.c")),
+        *(f"{LIB}/net/{name}.c" for name in NET_CLIENT),
+        *(f"{LIB}/base/{name}.c" for name in ("private_file", "timer_heap"))})
+    extension.foreign += foreign
+    # libssl is loaded when TLS is asked for; its headers are needed here.
+    extension.compile_args += ["-DHAVE_S3", *words,
+                               *pkg_config("--cflags", "expat", "jansson",
+                                           "openssl")]
+    extension.link_args += ["-ldl", *libraries,
+                            *pkg_config("--libs", "expat", "jansson")]
+    return extension
+
+
+def reader_extension(without):
+    extension = hash_extension("_roar_reader", FOR_ONE_FILE,
+                               glob.glob(f"{LIB}/reader/*.c"), READER_BASE)
+    return extension if "s3" in without else add_s3(extension)
 
 
 def shard_extension():
@@ -246,7 +289,8 @@ def extensions():
     made = [own("_roar_arena", glob.glob(f"{LIB}/arena/**/*.c", recursive=True),
                 ["clock", "cpus", "fd", "path", "proc", "str"]),
             shard_extension(),
-            hash_extension(more=RECORDED, base=RECORDED_BASE), reader_extension()]
+            hash_extension(more=RECORDED, base=RECORDED_BASE),
+            reader_extension(without)]
     if "media" not in without:
         made.append(media_extension())
     if "coordinator" not in without:

@@ -38,6 +38,10 @@ if "media" not in sys.argv[2:]:
     assert roar.media.demux_video
 if "coordinator" not in sys.argv[2:]:
     assert roar.TrainingOrchestrator
+try:
+    roar.readers.open_shard("s3://bucket", "tar")
+except roar.readers.ShardError as error:
+    assert ("name an object" in str(error)) == ("s3" not in sys.argv[2:])
 print(roar.__file__)
 """
 
@@ -79,7 +83,8 @@ NEWEST = next((v for v in reversed(VERSIONS) if FOUND[v]), None)
 def without():
     """The parts that this build has no libraries for."""
     return [part for part, name in (("coordinator", "COORDINATOR"),
-                                    ("media", "CLIP")) if name not in os.environ]
+                                    ("media", "CLIP"),
+                                    ("s3", "ROAR_S3")) if name not in os.environ]
 
 
 def for_builds(**more):
@@ -179,7 +184,7 @@ def poor(tmp_path):
 def test_a_missing_library_is_one_sentence_with_its_package(poor, tmp_path):
     done = call(sys.executable, "-m", "pip", "install", "--no-build-isolation",
                 "--target", tmp_path / "site", ROOT / "python",
-                env=for_builds(PATH=poor, ROAR_WITHOUT="coordinator"))
+                env=for_builds(PATH=poor, ROAR_WITHOUT="coordinator,s3"))
     assert done.returncode == 1
     assert ("roar: roar cannot be built without OpenSSL, FFmpeg 5.1 (for roar.media): "
             "on Debian, run 'apt-get install libssl-dev libavformat-dev "
@@ -213,9 +218,10 @@ def test_the_backend_looks_at_the_version_before_anything_newer():
 
 
 @pytest.mark.parametrize("wish, code, said", [
-    ("media,coordinator", 0, "_roar_arena _roar_shard _roar_hash _roar_reader"),
-    ("coordinator", 1, "or build without by ROAR_WITHOUT=media."),
-    ("hash", 1, "ROAR_WITHOUT names 'hash', which is not one of coordinator, media."),
+    ("media,coordinator,s3", 0, "_roar_arena _roar_shard _roar_hash _roar_reader"),
+    ("coordinator,s3", 1, "or build without by ROAR_WITHOUT=media."),
+    ("hash", 1, "ROAR_WITHOUT names 'hash', which is not one of coordinator, media, "
+     "s3."),
 ])
 def test_a_part_is_left_out_when_it_is_not_wanted(poor, wish, code, said, tmp_path):
     script = (tmp_path / "pkg-config")
