@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 
+import s3_shards
 import shards_docs
 from coordinator_servers import Failed, python_env, python_with
 
@@ -84,5 +85,6 @@ def rows(bench, facts):
             bench.add(f"  first sample of {what}, {words}", "ms", None,
                       [1000 * took[f"{way} first{end}"] for took in rounds])
     kind_rows(bench, "raw", "raw records", rounds, sizes["raw"])
+    s3_shards.rows(bench)
     if bench.args.docs:
         shards_docs.into(bench.args.docs, facts, bench.rows[before:], "readers")

@@ -353,6 +353,17 @@ int reader_read(const struct reader *r, uint64_t number,
 	return error;
 }
 
+void reader_expect(const struct reader *r, uint64_t number)
+{
+	struct span span;
+
+	if (!r->source.ops || number >= r->count)
+		return;
+	span = r->ops->span(r, number);
+	if (span.len <= r->options.max_sample)
+		source_expect(&r->source, span.offset, (size_t)span.len);
+}
+
 int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,
 			 size_t room, struct roar_error *err)
 {

@@ -135,6 +135,9 @@ int reader_read(const struct reader *r, uint64_t number,
 		const struct reader_sample **ret_sample,
 		struct roar_error *err);
 
+/* The sample will be read soon.  It is asked for now where that takes time: of an object. */
+void reader_expect(const struct reader *r, uint64_t number);
+
 /* Reads the only part of a sample into the caller's memory, without another copy.  Returns
  * its length; -ENOSPC when `room` is too small, -ENOTSUP for a sample with several parts. */
 int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,

@@ -314,13 +314,15 @@ static void lay_out(const struct reader_plan *plan, uint64_t k,
 	}
 }
 
-/* The samples from the i-th on that are read at once.  How many they are. */
-static size_t find_run(const struct reader_block *b, size_t i,
-		       struct span *ret_run)
+/* Reads the samples from the i-th on that are read at once.  How many they are. */
+static size_t load_run(struct reader_block *b, size_t i)
 {
 	struct wanted last = wanted_again(&b->entries[i]);
+	const struct reader *r = last.reader;
+	struct roar_error why = { "" };
 	struct span run = last.span;
 	size_t n = 1;
+	int error;
 
 	for (; i + n < b->n_good; n++) {
 		struct wanted next = wanted_again(&b->entries[i + n]);
@@ -330,31 +332,6 @@ static size_t find_run(const struct reader_block *b, size_t i,
 		run.len = end_of(&next) - run.offset;
 		last = next;
 	}
-	*ret_run = run;
-	return n;
-}
-
-/* An object is asked for all that the block needs before the first of it is waited for. */
-static void expect_runs(const struct reader_block *b)
-{
-	struct span run;
-
-	for (size_t i = 0; i < b->n_good;) {
-		const struct source *source = &b->entries[i].reader->source;
-
-		i += find_run(b, i, &run);
-		source_expect(source, run.offset, (size_t)run.len);
-	}
-}
-
-static size_t load_run(struct reader_block *b, size_t i)
-{
-	const struct reader *r = b->entries[i].reader;
-	struct roar_error why = { "" };
-	struct span run;
-	size_t n = find_run(b, i, &run);
-	int error;
-
 	error = r->ops->load(r, &run, b->data + b->entries[i].at, &why);
 	if (error < 0)
 		fail(b, i, error, &why);
@@ -372,8 +349,6 @@ int block_read(struct buffers *home, const struct reader_plan *plan, uint64_t k,
 	lay_out(plan, k, b);
 	if (make_room(b) < 0)
 		return -ENOMEM;
-	if (b->n_good > 1 && b->entries[0].reader->source.ops)
-		expect_runs(b);
 	for (size_t i = 0; i < b->n_good;)
 		i += load_run(b, i);
 	*ret = TAKE_PTR(b);

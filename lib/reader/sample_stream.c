@@ -28,7 +28,7 @@
 
 enum {
 	SLOTS = 64,
-	REMOTE_THREADS = 8, /* at least, where objects are read */
+	EXPECTED_MAX = 256, /* samples announced ahead */
 };
 
 struct slot {
@@ -57,6 +57,8 @@ struct reader_stream {
 	pthread_cond_t room; /* a block was returned, or the end */
 	atomic_bool stop; /* is also read without the lock */
 	uint64_t planned; /* samples of the plan in blocks that were started */
+	uint64_t expected; /* those before were announced; only of objects */
+	uint64_t expected_bytes; /* of them, not started yet */
 	uint64_t cached_to; /* those before are in the page cache */
 	uint64_t head, tail; /* numbers of blocks, see above */
 	uint64_t bytes; /* in blocks between them */
@@ -75,6 +77,46 @@ static bool has_room(const struct reader_stream *s)
 	return s->tail - s->head < SLOTS && s->bytes < s->plan.prefetch;
 }
 
+static const struct reader *reader_of(const struct reader_stream *s, uint64_t k)
+{
+	return s->plan.readers[s->plan.which ? s->plan.which[k] : 0];
+}
+
+static uint64_t number_of(const struct reader_stream *s, uint64_t k)
+{
+	return s->plan.numbers ? s->plan.numbers[k] : s->plan.first + k;
+}
+
+static uint64_t bytes_of(const struct reader_stream *s, uint64_t k)
+{
+	const struct reader *r = reader_of(s, k);
+
+	return r->ops->span(r, number_of(s, k)).len;
+}
+
+static void expect(struct reader_stream *s, uint64_t k)
+{
+	reader_expect(reader_of(s, k), number_of(s, k));
+	s->expected = k + 1;
+}
+
+/* Objects are asked for the `n` samples that were taken up just now, and for those behind them,
+ * as many as may be read ahead.  None of it is waited for. */
+static void expect_more(struct reader_stream *s, size_t n)
+{
+	for (uint64_t k = s->planned - n; k < s->planned; k++)
+		if (k < s->expected)
+			s->expected_bytes -= bytes_of(s, k);
+		else
+			expect(s, k);
+	while (s->expected < s->plan.n &&
+	       s->expected - s->planned < EXPECTED_MAX &&
+	       s->expected_bytes < s->plan.prefetch) {
+		s->expected_bytes += bytes_of(s, s->expected);
+		expect(s, s->expected);
+	}
+}
+
 /* Takes up the next block and loads it.  False at the end of the plan. */
 static bool load_next(struct reader_stream *s)
 {
@@ -91,6 +133,8 @@ static bool load_next(struct reader_stream *s)
 	s->planned += n;
 	s->bytes += slot->bytes;
 	s->tail++;
+	if (reader_of(s, k)->source.ops)
+		expect_more(s, n);
 
 	(void)pthread_mutex_unlock(&s->lock);
 	error = block_read(s->buffers, &s->plan, k, n, &block);
@@ -135,9 +179,6 @@ static void start_threads(struct reader_stream *s)
 	size_t n = s->plan.n_threads;
 
 	s->started = true;
-	/* They wait more than they work. */
-	if (n && n < REMOTE_THREADS && s->plan.readers[0]->source.ops)
-		n = REMOTE_THREADS;
 	if (n > READER_THREADS_MAX)
 		n = READER_THREADS_MAX;
 	while (s->n_threads < n && thread_start(&s->threads[s->n_threads], NULL,
@@ -289,6 +330,8 @@ bool reader_stream_offer(struct reader_stream *s,
 	    !block_is_direct(&s->plan, s->planned, ret_reader, ret_number) ||
 	    !is_cached(s))
 		return false;
+	if (s->planned < s->expected)
+		s->expected_bytes -= bytes_of(s, s->planned);
 	s->planned++;
 	return true;
 }

@@ -21,7 +21,8 @@
 
 enum {
 	IN_A_ROW = 3, /* near each other: these reads go on so */
-	KEPT = 8, /* buffers of S3_PIECE to use again */
+	GAP = 64 << 10, /* bytes between samples that follow each other */
+	KEPT = 16, /* buffers of S3_PIECE to use again */
 };
 
 struct object {
@@ -36,13 +37,15 @@ struct object {
 	uint64_t bytes; /* of them */
 	uint64_t row_start, last_end; /* of the reads so far */
 	unsigned n_near; /* reads in a row */
+	uint64_t expected_end; /* of what was announced so far */
+	unsigned n_expected; /* in a row */
 };
 
 enum state { LOADING, READY, FAILED };
 
 struct piece {
 	struct list link; /* of the object */
-	struct list used; /* of all; the one used last is at the end */
+	struct list used; /* of all; the first one goes first */
 	struct s3_work work;
 	struct s3_call *call;
 	struct object *object;
@@ -292,12 +295,23 @@ static bool is_near(const struct object *o, uint64_t offset)
 	       offset <= o->last_end + S3_PIECE;
 }
 
+/* Is it one of samples that follow each other? */
+static bool is_expected_in_a_row(struct object *o, uint64_t offset, size_t len)
+{
+	bool follows = offset >= o->expected_end &&
+		       offset - o->expected_end <= GAP;
+
+	o->n_expected = follows ? o->n_expected + 1 : 0;
+	o->expected_end = offset + len;
+	return o->n_expected >= IN_A_ROW || o->size <= S3_PIECE;
+}
+
 static void note_read(struct object *o, uint64_t offset, size_t len)
 {
 	bool near = is_near(o, offset);
 
 	o->n_near = near ? o->n_near + 1 : 0;
-	if (!near)
+	if (!near || offset < o->row_start)
 		o->row_start = offset;
 	if (!near || offset + len > o->last_end)
 		o->last_end = offset + len;
@@ -329,32 +343,48 @@ static void ask_range(struct object *o, uint64_t at, uint64_t end, bool row)
 	}
 }
 
-/* Twice as many pieces as the row has had. */
+/* The longer the row, the more pieces. */
 static void ask_ahead(struct object *o)
 {
-	uint64_t n_pieces = o->last_end > o->row_start ?
-				    2 * (o->last_end - o->row_start) /
-					    S3_PIECE :
-				    0;
+	uint64_t n_pieces = 1 + 4 * (o->last_end - o->row_start) / S3_PIECE;
 	uint64_t end;
 
-	if (!is_in_a_row(o) || !n_pieces)
+	if (!is_in_a_row(o))
 		return;
-	end = o->last_end +
-	      S3_PIECE * (n_pieces < S3_AHEAD ? n_pieces : S3_AHEAD);
+	if (n_pieces > S3_AHEAD)
+		n_pieces = S3_AHEAD;
+	end = o->last_end + n_pieces * S3_PIECE;
 	ask_range(o, o->last_end, end < o->size ? end : o->size, true);
+}
+
+/* Pieces behind a row are not read again, as a rule.  An object that fits is kept: its begin may
+ * be read after it was scanned. */
+static void drop_behind(struct object *o)
+{
+	if (o->size <= S3_OBJECT_CACHE || !is_in_a_row(o))
+		return;
+	LIST_EACH(it, after, &o->pieces) {
+		struct piece *p = container_of(it, struct piece, link);
+
+		if (p->state == READY && !p->n_pins &&
+		    p->offset + p->len + 2 * S3_PIECE <= o->last_end)
+			piece_free(p);
+	}
 }
 
 /* ---- reading ---- */
 
+/* What was read to its end goes before what was asked for ahead. */
 static void unpin(struct piece *p, uint64_t read_to)
 {
+	bool was_read = read_to == p->offset + p->len;
+
 	list_remove(&p->used);
-	list_add(&cache.used, &p->used);
+	list_add_before(was_read ? cache.used.next : &cache.used, &p->used);
 	p->n_pins--;
 	if (p->n_pins || p->state == LOADING)
 		return;
-	if (p->state == FAILED || (p->is_once && read_to == p->offset + p->len))
+	if (p->state == FAILED || (p->is_once && was_read))
 		piece_free(p);
 }
 
@@ -396,6 +426,7 @@ static int object_read(void *data, uint64_t offset, void *to, size_t len,
 
 	s3_engine_lock();
 	note_read(o, offset, len);
+	drop_behind(o);
 	ask_range(o, offset, offset + len, is_in_a_row(o));
 	ask_ahead(o);
 	while (n >= 0 && done < len) {
@@ -413,8 +444,8 @@ static void object_expect(void *data, uint64_t offset, size_t len)
 	struct object *o = data;
 
 	s3_engine_lock();
-	if (!is_in_a_row(o) || !is_near(o, offset))
-		ask_range(o, offset, offset + len, o->size <= S3_PIECE);
+	ask_range(o, offset, offset + len,
+		  is_expected_in_a_row(o, offset, len));
 	s3_engine_unlock();
 }
 
@@ -515,6 +546,7 @@ static int object_open(const char *url, struct stamp *ret_stamp,
 	list_init(&o->pieces);
 	o->n_refs = 1;
 	o->n_near = IN_A_ROW; /* from its begin on */
+	o->n_expected = IN_A_ROW;
 	o->text = strdup(url);
 	o->key = strdup(o->url.key);
 	if (!o->text || !o->key)

@@ -6,15 +6,15 @@
  * Ranges are pieces in memory.  Reads in a row take pieces of S3_PIECE, and the next ones are
  * asked for while the first are read: the longer the row, the more, up to S3_AHEAD.  Other
  * reads take what they need, in parallel where that is known before (expect()).  All pieces
- * of a process have S3_CACHE bytes at most, and those of one object S3_OBJECT_CACHE; the ones
- * that were not used for the longest time go first. */
+ * of a process have S3_CACHE bytes at most, and those of one object S3_OBJECT_CACHE: first go
+ * those that were read to their end, then those that were not used for the longest time. */
 #ifndef S3_SOURCE_H
 #define S3_SOURCE_H
 
 enum {
 	S3_PIECE = 4 << 20,
 	S3_AHEAD = 8, /* pieces */
-	S3_OBJECT_CACHE = 40 << 20,
+	S3_OBJECT_CACHE = 48 << 20,
 	S3_CACHE = 128 << 20,
 };
 

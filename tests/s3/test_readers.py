@@ -29,6 +29,13 @@ def show(what):
 """
 
 
+def sanitizer() -> dict[str, str]:
+    """What a Python needs whose extension modules have one."""
+    return {name: os.environ[name] for name in (
+        "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "LD_PRELOAD",
+        "PYTHONMALLOC") if name in os.environ}
+
+
 class Program:
     """Runs Python against a server."""
 
@@ -42,10 +49,7 @@ class Program:
             "AWS_EC2_METADATA_DISABLED": "true", "AWS_ACCESS_KEY_ID": KEY_ID,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_ENDPOINT_URL_S3": server.endpoint}
-        for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
-                     "LD_PRELOAD"):
-            if name in os.environ:
-                self.env[name] = os.environ[name]
+        self.env |= sanitizer()
 
     def start(self, text: str) -> subprocess.Popen[str]:
         return subprocess.Popen([sys.executable, "-c", BEFORE + text],
@@ -371,6 +375,7 @@ show([n, (peak() - before) >> 10])
 def test_the_record_has_the_shards(server: Server, project: Project) -> None:
     for name in "ab":
         put(server, f"{name}.tar", tar(name, 30, 1000))
+    project.env |= sanitizer()
     project.env["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     project.write("train.py", b"""
 import roar
