@@ -228,7 +228,7 @@ def add_s3(extension):
         *glob.glob(f"{LIB}/s3/*.c"),
         *(path for name in HTTP_CLIENT
           for path in glob.glob(f"{LIB}/http/{name}.c")),
-        *(f"{LIB}/net/{name}.c" for name in NET_CLIENT),
+        *net_client(),
         *(f"{LIB}/base/{name}.c" for name in ("private_file", "timer_heap"))})
     extension.foreign += foreign
     # libssl is loaded when TLS is asked for; its headers are needed here.
@@ -249,6 +249,7 @@ def reader_extension(without):
 def shard_extension():
     return own("_roar_shard",
                [*glob.glob(f"{LIB}/shard/*/*.c"), *glob.glob(f"{LIB}/event/note*.c"),
+                f"{LIB}/event/line_field.c",
                 f"{LIB}/hash/digest/crc64nvme.c",
                 f"{LIB}/hash/digest/crc64nvme_{MACHINE}.c"],
                ["clock", "error", "fd", "path", "proc", "str", "vec"])
@@ -261,10 +262,11 @@ def media_extension():
                link_args=pkg_config("--libs", *FFMPEG))
 
 
-# As lib/net/meson.build has them.
-NET_CLIENT = ["address", "buffer", "dial", "host_lookup", "loop", "stream",
-              "frames/frames", "frames/frames_client", "tls/openssl",
-              "tls/tls_client", "tls/tls_files", "tls/tls_stream"]
+def net_client():
+    """The files of lib/net a client needs: the list of Meson's build."""
+    with open(f"{LIB}/net/meson.build", encoding="utf-8") as file:
+        names = file.read().split("net_client_files = files(")[1].split(")")[0]
+    return [f"{LIB}/net/{name}" for name in re.findall(r"[\w/]+\.c", names)]
 
 
 def coord_extension():
@@ -272,7 +274,7 @@ def coord_extension():
     return own("_roar_coord",
                [*glob.glob(f"{LIB}/coord/client/*.c"),
                 f"{LIB}/coord/proto/methods.c",
-                *(f"{LIB}/net/{name}.c" for name in NET_CLIENT)],
+                *net_client()],
                ["clock", "error", "map", "str", "thread", "timer_heap",
                 "utf8", "vec"],
                compile_args=pkg_config("--cflags", "libprotobuf-c", "openssl"),
