@@ -4,9 +4,11 @@
  * object, gives the values of the leaves that lie in it as a whole; when all values are there,
  * they join to the digest of the object.
  *
- * Of an upload the offsets of parts are not known until it is completed.  All parts but the
- * last have one size, so part N is taken to begin at (N - 1) times the size of the largest that
- * has begun; object_trees_complete() checks that it did.
+ * Of an upload the offsets of parts are not known until it is completed (object_parts.c).  All
+ * parts but the last have one size, so part N is taken to begin at (N - 1) times the size of
+ * the largest that has begun; object_trees_complete() checks that it did.  The first part to
+ * arrive may be the last of the object, which is smaller: unless it has number 1, its bytes are
+ * held until a second part begins.
  *
  * Trees are kept until their object is whole, is given up, or others need the memory: the one
  * that was not used for longest goes first.  One thread. */
@@ -24,6 +26,9 @@ enum {
 	OBJECT_LEAF = 64 << 10,
 	OBJECT_TREES_MAX_BYTES = 16 << 20, /* of all */
 	OBJECT_TREE_MAX_PARTS = 10000,
+	OBJECT_HELD_MAX_BYTES =
+		8 << 20, /* of an upload; beyond, a part has the size of all */
+	OBJECT_HELD_MAX_SUM = 32 << 20, /* of all uploads */
 };
 
 struct object_tree;
@@ -31,7 +36,8 @@ struct object_tree;
 struct object_trees {
 	struct map by_name;
 	struct list by_use; /* the longest unused first */
-	size_t n_bytes;
+	size_t n_bytes; /* of the trees */
+	size_t n_held; /* bytes of parts that wait for their offset */
 };
 
 /* Bytes of one request, on their way through. */
@@ -42,6 +48,7 @@ struct object_piece {
 	uint64_t offset; /* of the next byte in the object */
 	uint64_t size; /* of the part; 0 in a range */
 	unsigned part; /* of an upload, from 1; 0: a range */
+	bool is_held; /* its bytes wait in the tree */
 	uint8_t *leaf; /* that is collected */
 	size_t leaf_len;
 };

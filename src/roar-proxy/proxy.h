@@ -7,6 +7,7 @@
  *	upload.c	the body of a request: payload modes and checksums
  *	record.c	what a request did, as a line of the log
  *	object_tree.c	the BLAKE3 of objects that pass in pieces
+ *	object_parts.c	the parts of uploads among them
  *	peer_process.c	which process a connection comes from
  *	control.c	the socket by which a daemon gets and loses runs
  *

@@ -139,6 +139,26 @@ def test_client(place: Place, server_name: str, client_name: str,
         client.get(back, BUCKET, key)
 
 
+@pytest.mark.skipif(bool(MATRIX), reason="the matrix has other sizes")
+def test_parts_sent_in_parallel_are_identified(server: Server, proxy: Proxy,
+                                               tmp_path: Path) -> None:
+    """8, 8 and 4 MB, by several threads: the last often arrives first."""
+    try:
+        client = CLIENTS["debian-boto3"](proxy.endpoint, tmp_path)
+    except witness.Absent as absent:
+        pytest.skip(str(absent))
+    source = tmp_path / "source"
+    source.write_bytes(random.Random(20).randbytes(20 << 20))
+    for i in range(8):
+        client.put(source, BUCKET, f"k{i}")
+    client.close()
+    done = [line for line in proxy.ended_log()
+            if line.op == "complete-upload"]
+    hashed = subprocess.run([os.environ["ROAR"], "hash", source], check=True,
+                            capture_output=True, text=True).stdout
+    assert [line.blake3 for line in done] == [hashed.split()[0]] * 8
+
+
 ROAR_CASES = [(way, MATRIX, size) for way in WAYS for size in SIZES] \
     if MATRIX else [("direct", "own", "64K"), ("proxy", "own", "0"),
                     ("proxy", "own", "64M")]

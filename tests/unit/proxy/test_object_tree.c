@@ -13,9 +13,9 @@
 #include "base/macros.h"
 #include "object_tree.h"
 
-enum { MB = 1 << 20, MAX_SIZE = 5 * MB + 12345 };
+enum { MB = 1 << 20, MAX_SIZE = 5 * MB + 12345, LARGE = 25 * MB };
 
-static uint8_t content[MAX_SIZE];
+static uint8_t content[LARGE];
 
 static void expect_digest(const uint8_t digest[BLAKE3_LEN], size_t size)
 {
@@ -127,6 +127,7 @@ static bool complete(struct object_trees *t, const struct object_part *parts,
 
 	*ret_size = (size_t)size;
 	assert_int_equal(t->n_bytes, 0);
+	assert_int_equal(t->n_held, 0);
 	return is_known;
 }
 
@@ -148,6 +149,69 @@ static void parts_in_any_order_give_the_digest(void **state)
 		assert_int_equal(size, 4 * MB + lasts[i] / 2 + 1);
 		expect_digest(digest, size);
 	}
+}
+
+static void a_short_last_part_may_come_first(void **state)
+{
+	static const size_t lasts[] = { 0, 1, OBJECT_LEAF, MB - 1, 2 * MB };
+	struct object_trees *t = *state;
+	uint8_t digest[BLAKE3_LEN];
+	size_t size;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lasts); i++) {
+		send_part(t, 3, 4 * MB, lasts[i], "c");
+		assert_int_equal(t->n_held, lasts[i]);
+		send_part(t, 2, 2 * MB, 2 * MB, "b");
+		assert_int_equal(t->n_held, 0);
+		send_part(t, 1, 0, 2 * MB, "a");
+		assert_true(complete(t, PARTS, 3, &size, digest));
+		assert_int_equal(size, 4 * MB + lasts[i]);
+		expect_digest(digest, size);
+	}
+}
+
+/* Another part begins while it passes. */
+static void the_first_part_may_be_on_its_way(void **state)
+{
+	struct object_trees *t = *state;
+	struct object_piece last, first;
+	uint8_t digest[BLAKE3_LEN];
+	size_t size;
+
+	object_piece_begin_part(&last, t, "u", 2, MB);
+	add_steps(&last, 2 * MB, MB / 2, 5000);
+	assert_int_equal(t->n_held, MB / 2);
+	object_piece_begin_part(&first, t, "u", 1, 2 * MB);
+	assert_int_equal(t->n_held, 0);
+	add_steps(&first, 0, 2 * MB, 5000);
+	add_steps(&last, 2 * MB + MB / 2, MB / 2, 5000);
+	(void)object_piece_end(&last, true, "b", NULL);
+	(void)object_piece_end(&first, true, "a", NULL);
+	assert_true(complete(t, PARTS, 2, &size, digest));
+	expect_digest(digest, 3 * MB);
+}
+
+/* The first attempt is cut, or still open when the second begins. */
+static void the_first_part_may_be_sent_again(void **state)
+{
+	struct object_trees *t = *state;
+	struct object_piece cut, open;
+	uint8_t digest[BLAKE3_LEN];
+	size_t size;
+
+	object_piece_begin_part(&cut, t, "u", 2, MB);
+	object_piece_add(&cut, content, 1000);
+	(void)object_piece_end(&cut, false, "", NULL);
+	assert_int_equal(t->n_held, 0);
+	object_piece_begin_part(&open, t, "u", 2, MB);
+	object_piece_add(&open, content, 1000);
+	send_part(t, 2, 2 * MB, MB, "b");
+	object_piece_add(&open, content, 1000);
+	(void)object_piece_end(&open, true, "x", NULL);
+	assert_int_equal(t->n_held, MB);
+	send_part(t, 1, 0, 2 * MB, "a");
+	assert_true(complete(t, PARTS, 2, &size, digest));
+	expect_digest(digest, 3 * MB);
 }
 
 static void one_part_may_have_any_size(void **state)
@@ -178,10 +242,6 @@ static void what_may_be_wrong_has_no_digest(void **state)
 	/* Parts that are not multiples of a leaf. */
 	send_part(t, 1, 0, MB + 1, "a");
 	send_part(t, 2, MB + 1, MB + 1, "b");
-	assert_false(complete(t, PARTS, 2, &size, digest));
-	/* The last one began when nothing was known of the others. */
-	send_part(t, 2, MB, OBJECT_LEAF, "b");
-	send_part(t, 1, 0, MB, "a");
 	assert_false(complete(t, PARTS, 2, &size, digest));
 	/* A part that is not used, and one that was replaced elsewhere. */
 	send_part(t, 1, 0, MB, "a");
@@ -231,6 +291,43 @@ static void memory_is_bounded_and_the_oldest_goes(void **state)
 				OBJECT_LEAF, digest));
 }
 
+/* A part beyond the bound is taken to be as large as the others. */
+static void held_bytes_are_bounded(void **state)
+{
+	enum { SIZE = OBJECT_HELD_MAX_BYTES + 2 * MB };
+	struct object_trees *t = *state;
+	struct object_piece pieces[8];
+	uint8_t digest[BLAKE3_LEN];
+	char name[32];
+	size_t size;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(pieces); i++) {
+		(void)snprintf(name, sizeof(name), "n%u", i);
+		object_piece_begin_part(&pieces[i], t, name, 2, SIZE);
+		add_steps(&pieces[i], 0, SIZE / 2, 100000);
+		assert_true(t->n_held <= OBJECT_HELD_MAX_SUM);
+	}
+	assert_true(t->n_held > OBJECT_HELD_MAX_SUM - SIZE / 2);
+	for (unsigned i = 0; i < ARRAY_SIZE(pieces); i++) {
+		add_steps(&pieces[i], SIZE / 2, SIZE / 2, 100000);
+		(void)object_piece_end(&pieces[i], true, "b", NULL);
+	}
+	assert_int_equal(t->n_held, 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(pieces); i++) {
+		(void)snprintf(name, sizeof(name), "n%u", i);
+		object_trees_drop(t, name);
+	}
+	send_part(t, 2, SIZE, SIZE, "b");
+	send_part(t, 1, 0, SIZE, "a");
+	send_part(t, 3, 2 * SIZE, MB, "c");
+	assert_true(complete(t, PARTS, 3, &size, digest));
+	expect_digest(digest, 2 * SIZE + MB);
+	/* Such a part was the last one. */
+	send_part(t, 2, SIZE + 2 * MB, SIZE, "b");
+	send_part(t, 1, 0, SIZE + 2 * MB, "a");
+	assert_false(complete(t, PARTS, 2, &size, digest));
+}
+
 static void a_piece_survives_its_tree(void **state)
 {
 	struct object_trees *t = *state;
@@ -240,6 +337,12 @@ static void a_piece_survives_its_tree(void **state)
 	object_piece_begin_part(&p, t, "u", 1, MB);
 	object_piece_add(&p, content, 1000);
 	object_trees_drop(t, "u");
+	object_piece_add(&p, content, MB - 1000);
+	assert_false(object_piece_end(&p, true, "a", digest));
+	object_piece_begin_part(&p, t, "u", 2, MB); /* is held */
+	object_piece_add(&p, content, 1000);
+	object_trees_drop(t, "u");
+	assert_int_equal(t->n_held, 0);
 	object_piece_add(&p, content, MB - 1000);
 	assert_false(object_piece_end(&p, true, "a", digest));
 }
@@ -254,13 +357,11 @@ static void failed_allocations_only_lose_the_digest(void **state)
 		size_t size;
 
 		alloc_fail_after(i);
+		send_part(t, 2, MB, MB / 2 + 5, "b");
 		send_part(t, 1, 0, MB, "a");
-		send_part(t, 2, MB, MB + 5, "b");
 		alloc_fail_never();
 		is_known = complete(t, PARTS, 2, &size, digest);
 		assert_true(i < 100);
-		if (i > 30)
-			break;
 	}
 }
 
@@ -291,10 +392,14 @@ int main(void)
 		TEST(unaligned_ranges_count_for_the_leaves_within),
 		TEST(a_missing_leaf_leaves_it_unknown),
 		TEST(parts_in_any_order_give_the_digest),
+		TEST(a_short_last_part_may_come_first),
+		TEST(the_first_part_may_be_on_its_way),
+		TEST(the_first_part_may_be_sent_again),
 		TEST(one_part_may_have_any_size),
 		TEST(what_may_be_wrong_has_no_digest),
 		TEST(a_part_that_was_cut_has_no_digest),
 		TEST(memory_is_bounded_and_the_oldest_goes),
+		TEST(held_bytes_are_bounded),
 		TEST(a_piece_survives_its_tree),
 		TEST(failed_allocations_only_lose_the_digest),
 	};
