@@ -200,6 +200,23 @@ def test_content_is_not_hashed_where_that_was_refused(project: Project) -> None:
     assert project.show("@1")["verdict"] == "complete"
 
 
+def test_a_step_that_is_run_again_has_its_proxy(project: Project) -> None:
+    project.run("put('k', os.urandom(9))\n")
+    project("run", "@1")
+    repeated = project.objects("@1.2")["output", "s3://data/k"]
+    assert repeated["digests"] != \
+        project.objects("@1.1")["output", "s3://data/k"]["digests"]
+    assert project.show("@1.2")["observation"]["environment"] == list(VARIABLES)
+    # PROGRAM asks for the variable that only the proxy sets.
+    project("run", "--no-proxy", "@1", code=1)
+    project("run", "@1.1")
+    assert ("output", "s3://data/k") in project.objects("@1.4")
+    # A step without the proxy gets none.
+    project("run", "true")
+    project("run", "@2")
+    assert project.show("@2.2")["observation"]["environment"] == []
+
+
 # ---- the command is sacred ----
 
 def test_a_command_runs_without_a_proxy_that_cannot_start(

@@ -429,6 +429,8 @@ static int run_in_project(const struct args *args, struct project *project,
 	options.rerun_of = command->job_id;
 	if (command->name && !args_has(args, "name"))
 		options.name = command->name;
+	if (command->proxy && !args_has(args, "no-proxy"))
+		options.proxy = true;
 	options.tags = *given;
 	if (!options.quiet)
 		run_tags_warn(&options.tags);

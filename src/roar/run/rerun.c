@@ -243,5 +243,7 @@ int rerun_command(struct project *project, struct pool *pool,
 	ret->kind = target.job.kind;
 	ret->name = target.job.name;
 	ret->job_id = target.job.id;
+	/* Only the proxy changes the environment of a command. */
+	ret->proxy = *target.job.environment;
 	return 0;
 }

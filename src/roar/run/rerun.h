@@ -24,6 +24,7 @@ struct rerun {
 	const char *name; /* of the step; NULL, like the rest, for a new command */
 	int64_t job_id; /* the execution it repeats */
 	struct run_tags tags; /* of that execution */
+	bool proxy; /* it had the S3 proxy */
 };
 
 /* The command of the step that the first operand names, with each further operand
