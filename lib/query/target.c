@@ -256,7 +256,7 @@ static int find_exact_path(struct lookup *l, const char *path,
 /* Is it the place of an object, which is not a path of the file system? */
 static bool is_object(const char *word)
 {
-	return strncmp(word, "s3://", 5) == 0;
+	return strncmp(word, "s3://", 5) == 0 || strncmp(word, "gs://", 5) == 0;
 }
 
 /* The record has paths without symbolic links; what was typed may lead through

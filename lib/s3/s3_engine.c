@@ -183,9 +183,12 @@ static int start(bool is_gcs, struct roar_error *err)
 	if (engine.stop)
 		return error_set(err, -ESHUTDOWN, "the program ends");
 	r = s3_driver_new(MAX_CONNECTIONS, &engine.driver, err);
-	/* Here: another thread must not read the environment. */
+	/* Both, here: another thread must not read the environment.  What is wrong with the
+	 * other one is said when it is needed. */
 	if (r == 0)
 		r = s3_driver_client(engine.driver, is_gcs, &client, err);
+	if (r == 0)
+		(void)s3_driver_client(engine.driver, !is_gcs, &client, NULL);
 	if (r == 0) {
 		r = start_thread();
 		if (r < 0)

@@ -22,7 +22,7 @@ import _roar_reader
 
 from ._braces import braces
 from .readers import (AnyPath, Shard, ShardError, bytes_of, is_remote,
-                      numbers_of, open_shard)
+                      numbers_of, open_shard, refuse_url)
 
 MAX_OPEN = 256      # shards, beside those that are just needed
 MAX_NEEDED = 128    # shards that are needed at a time
@@ -50,6 +50,7 @@ def _objects(name: str) -> list[str]:
 def _matches(name: str) -> list[str]:
     if is_remote(name):
         return _objects(name)
+    refuse_url(name)
     return [name] if os.path.exists(name) else sorted(glob.glob(name))
 
 

@@ -6,7 +6,8 @@
             ...
         shard[17]                         # random access by number
 
-A shard may be an object: open_shard("s3://bucket/train-0000.tar").
+A shard may be an object of S3 or of Google Cloud Storage:
+open_shard("s3://bucket/train-0000.tar").
 
 What a sample is depends on the kind of the shard:
 
@@ -72,6 +73,16 @@ def numbers_of(numbers: Iterable[int]) -> "array.array[int]":
 def is_remote(path: str) -> bool:
     """Is it the URL of an object rather than a path of this machine?"""
     return path.startswith(("s3://", "gs://"))
+
+
+def refuse_url(path: str) -> None:
+    """Raises ShardError for a URL that no reader opens."""
+    scheme, separator, _ = path.partition("://")
+    if separator and scheme.isalnum() and not is_remote(path) and \
+            not os.path.exists(path):
+        raise ShardError(f"{path!r} cannot be opened: a shard is a file, or an "
+                         "object of s3:// or gs://; fetch it to a local file, "
+                         "for https:// with 'roar get'")
 
 
 def place_of(path: str) -> str:
@@ -286,6 +297,7 @@ def open_shard(path: AnyPath, kind: str | None = None, *,
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, "
                          f"not {kind!r}")
+    refuse_url(os.fsdecode(path))
     place = _INDEX.get(index, 0)
     reader = _roar_reader.open(
         _encoded(path), kind,

@@ -230,6 +230,7 @@ def test_google_is_asked_with_its_own_keys(project: Project,
     assert project.show("@1")["outputs"][0]["path"] == "gs://data/f"
     project.roar("get", "gs://data/f", "g")
     assert (project.root / "g").read_bytes() == b"x"
+    assert "gs://data/f" in project.roar("show", "gs://data/f").stdout
 
 
 def test_a_copy_in_the_file_system(project: Project) -> None:

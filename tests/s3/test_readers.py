@@ -180,6 +180,49 @@ show([data.files.paths, keys])
     assert stars[1] != sorted(stars[1])
 
 
+def test_google_is_read_with_its_own_keys(server: Server,
+                                          program: Program) -> None:
+    """Beside S3 in one process, where the keys for S3 are wrong."""
+    for name in "ab":
+        put(server, f"{name}.tar", tar(name, 30, 1000))
+    server.buckets["data"].region = "auto"
+    program.env |= {
+        "GS_ACCESS_KEY_ID": KEY_ID, "GS_SECRET_ACCESS_KEY": SECRET,
+        "GS_ENDPOINT_URL": server.endpoint, "AWS_SECRET_ACCESS_KEY": "wrong"}
+    shown = program.run(CHECK + """
+try:
+    open_shard("s3://data/a.tar")
+except PermissionError as error:
+    show("s3://data/a.tar" in str(error))
+with open_shard("gs://data/a.tar") as shard:
+    show([len(shard), right(shard[29], 1000)])
+data = roar.shards("gs://data/*.tar", seed=1)
+show([data.files.paths, sum(right(s, 1000) for s in data)])
+try:
+    open_shard("gs://data/no.tar")
+except FileNotFoundError as error:
+    show("'gs://data/no.tar'" in str(error))
+""")
+    assert shown == [True, [30, True],
+                     [["gs://data/a.tar", "gs://data/b.tar"], 60], True]
+    assert {seen.region for seen in server.seen("get")} == {"auto"}
+
+
+def test_other_urls_are_refused(server: Server, program: Program) -> None:
+    shown = program.run("""
+for call in (open_shard, roar.shards):
+    for url in ("https://localhost/a.tar", "http://localhost/a-*.tar",
+                "file:///a.tar", "hdfs://host/{a,b}.tar"):
+        try:
+            call(url)
+        except ShardError as error:
+            show(str(error))
+""")
+    assert len(shown) == 8
+    assert all("s3:// or gs://" in text and "'roar get'" in text
+               for text in shown)
+
+
 def test_what_is_missing_is_named(server: Server, program: Program) -> None:
     shown = program.run("""
 def say(call, *args, **more):
