@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -309,6 +310,98 @@ def test_the_proxy_holds_no_pipe_of_the_command(project: Project) -> None:
     assert run.poll() is None
     run.terminate()
     run.communicate(timeout=PATIENCE_S)
+
+
+# ---- a full disk ----
+
+class SmallProject(Project):
+    """Its records are on a disk of their own, which only its commands see."""
+
+    SIZE = "4m"
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        (folder / ".roar").mkdir()
+        self.holder = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+             f"mount -t tmpfs -o size={self.SIZE} none .roar && echo && read x"],
+            cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.holder.stdout
+        if not self.holder.stdout.readline():
+            self.holder.wait(PATIENCE_S)
+            pytest.skip("no mount namespaces here")
+        super().__init__(folder, server)
+
+    def start(self, *argv: str, **more: Any) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            ["nsenter", "-t", str(self.holder.pid), "--mount", "sh", "-c",
+             'cd "$0" && exec "$@"', str(self.folder), os.environ["ROAR"],
+             *argv], env=self.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+    def in_place(self, name: str) -> Path:
+        """A file of the small disk, as this process sees it."""
+        return Path(f"/proc/{self.holder.pid}/root{self.folder}/.roar/{name}")
+
+    def close(self) -> None:
+        assert self.holder.stdin and self.holder.stdout
+        self.holder.stdin.close()
+        self.holder.stdout.close()
+        self.holder.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def small_project(server: Server, tmp_path: Path) -> Iterator[SmallProject]:
+    if not os.environ.get("ROAR_PROXY"):
+        pytest.skip("roar-proxy was not built")
+    if os.geteuid() != 0 or not shutil.which("nsenter"):
+        pytest.skip("a full disk of its own needs root and nsenter")
+    made = SmallProject(tmp_path, server)
+    yield made
+    made.close()
+
+
+# The disk gets full after the first object.  The others fill a page of the log.
+FILL = """
+put('before', b'abc')
+import contextlib
+with contextlib.suppress(OSError), open('.roar/filler', 'wb', 0) as filler:
+    while True:
+        filler.write(b'x' * 65536)
+with contextlib.suppress(OSError), open('.roar/filler', 'ab', 0) as filler:
+    while True:
+        filler.write(b'x')
+body = os.urandom(100_000)
+for i in range(60):
+    put('x' * 200 + str(i), body)
+    assert get('x' * 200 + str(i)) == body
+"""
+
+
+def has_all(project: Project) -> bool:
+    return len(project.server.buckets["data"].versions) == 61
+
+
+def test_a_disk_that_is_full_for_a_while(small_project: SmallProject) -> None:
+    """Every request is served; the record says that it does not have all."""
+    project = small_project
+    done = project.run(FILL + "os.unlink('.roar/filler')\n")
+    assert "incomplete" in done.stderr and has_all(project)
+    assert project.show("@1")["verdict"] == "incomplete"
+    assert "proxy" in project.gaps("@1")
+    assert ("output", "s3://data/before") in project.objects("@1")
+    assert ("output", "s3://data/" + "x" * 200 + "59") not in \
+        project.objects("@1")
+
+
+def test_a_disk_that_stays_full(small_project: SmallProject) -> None:
+    """The command succeeds; its record is completed when there is room."""
+    project = small_project
+    done = project.run(FILL)
+    assert "could not be recorded" in done.stderr and has_all(project)
+    project.in_place("filler").unlink()
+    assert project.show("@1")["verdict"] == "incomplete"
+    assert "proxy" in project.gaps("@1")
+    assert ("output", "s3://data/before") in project.objects("@1")
 
 
 # ---- the daemon ----
