@@ -357,9 +357,10 @@ static bool was_written(const struct name *name, int node)
 {
 	if (name->flags & NAME_PLACED)
 		return !came_home(node, name);
-	if (node == NOBODY)
+	/* One that came along with a directory, unseen, has the name of another. */
+	if (node == NOBODY || !m->nodes[node].known)
 		return name->flags & (NAME_OPENED_WRITE | NAME_READ_OWN);
-	return m->nodes[node].known && inode_of(node)->changed;
+	return inode_of(node)->changed;
 }
 
 /* The node that has this very name, not one that a link leads to. */
