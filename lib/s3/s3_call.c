@@ -37,13 +37,6 @@ void s3_call_cancel(struct s3_call *call)
 		free_call(call);
 }
 
-void s3_call_pause(struct s3_call *call, bool paused)
-{
-	call->is_paused = paused;
-	if (call->http)
-		http_call_pause(call->http, paused);
-}
-
 /* ---- the end ---- */
 
 static void add_place(struct str *out, const struct s3_call *c)
@@ -171,7 +164,6 @@ static void on_timer(struct loop_timer *t)
 
 static void try_later(struct s3_call *c, int64_t pause_ms)
 {
-	c->client->n_retries++;
 	c->timer.due = on_timer;
 	if (loop_timer_set(c->client->loop, &c->timer,
 			   loop_now_ms(c->client->loop) + pause_ms) < 0)
@@ -254,8 +246,6 @@ static void send_try(struct s3_call *c, const struct sigv4_credentials *keys)
 		try_later(c, s3_retry_pause_ms(1, NULL));
 	else if (r < 0)
 		fail(c, r, strerror(-r));
-	else if (c->is_paused)
-		http_call_pause(c->http, true);
 }
 
 static void on_keys(struct credentials_wait *w,

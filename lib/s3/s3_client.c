@@ -95,11 +95,6 @@ const struct s3_endpoint *s3_client_endpoint(const struct s3_client *c)
 	return &c->endpoint;
 }
 
-uint64_t s3_client_n_retries(const struct s3_client *c)
-{
-	return c->n_retries;
-}
-
 const char *s3_client_region(const struct s3_client *c, const char *bucket)
 {
 	const char *region = map_get(&c->regions, bucket, strlen(bucket));

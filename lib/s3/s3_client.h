@@ -56,8 +56,6 @@ void s3_client_free(struct s3_client *c);
 DEFINE_CLEANUP(struct s3_client *, s3_client_free)
 
 const struct s3_endpoint *s3_client_endpoint(const struct s3_client *c);
-/* Requests that were sent again, for tests and reports. */
-uint64_t s3_client_n_retries(const struct s3_client *c);
 
 /* ---- calls ---- */
 
@@ -107,8 +105,6 @@ int s3_call_begin(struct s3_client *client,
 		  struct s3_call **ret);
 /* Ends the call without a callback.  NULL is fine. */
 void s3_call_cancel(struct s3_call *call);
-/* Stops the body of the reply, or goes on with it. */
-void s3_call_pause(struct s3_call *call, bool paused);
 
 /* ---- operations (s3_operations.c); each begins a call ---- */
 
@@ -127,9 +123,6 @@ int s3_get(const struct s3_operation *op, int64_t from, int64_t to,
 /* `fields` are metadata and the like. */
 int s3_put(const struct s3_operation *op, const void *body, size_t len,
 	   const struct http_field *fields, size_t n_fields);
-int s3_delete(const struct s3_operation *op);
-int s3_copy(const struct s3_operation *op, const char *from_bucket,
-	    const char *from_key);
 /* One page; `next` is that of the page before, NULL for the first.  s3_xml_list() reads it. */
 int s3_list_page(const struct s3_operation *op, const char *prefix,
 		 const char *next);

@@ -37,7 +37,6 @@ struct s3_client {
 	struct map regions; /* bucket -> region, in `pool` */
 	struct pool pool;
 	struct list calls;
-	uint64_t n_retries;
 };
 
 struct s3_call {
@@ -61,7 +60,6 @@ struct s3_call {
 
 	bool has_begun; /* head() was called */
 	bool is_good; /* the reply of this try is a success */
-	bool is_paused;
 	int64_t n_delivered; /* bytes of body() */
 	const char *etag; /* of what is read; NULL: not known */
 	unsigned status;

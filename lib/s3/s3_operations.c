@@ -47,30 +47,6 @@ int s3_put(const struct s3_operation *op, const void *body, size_t len,
 						   .to = -1 });
 }
 
-int s3_delete(const struct s3_operation *op)
-{
-	return begin(op,
-		     (struct s3_call_request){ .method = "DELETE", .to = -1 });
-}
-
-int s3_copy(const struct s3_operation *op, const char *from_bucket,
-	    const char *from_key)
-{
-	CLEANUP(str_release) struct str source = STR_INIT;
-	struct http_field field;
-
-	str_addf(&source, "/%s/", from_bucket);
-	sigv4_escape(&source, from_key, strlen(from_key), true);
-	if (source.failed)
-		return -ENOMEM;
-	field = (struct http_field){ "x-amz-copy-source", source.data };
-	return begin(op, (struct s3_call_request){ .method = "PUT",
-						   .fields = &field,
-						   .n_fields = 1,
-						   .may_lie = true,
-						   .to = -1 });
-}
-
 /* Names may have bytes that XML cannot have, so they are asked for escaped. */
 int s3_list_page(const struct s3_operation *op, const char *prefix,
 		 const char *next)

@@ -1,246 +1,28 @@
-/* s3_xml.c - expat, and a table of the elements that matter
- *
- * A document is described by a table: the path of an element below the root, and where its
- * text goes.  The parser keeps the path of where it is as text ("/Contents/Key"), so that an
- * element costs a comparison with each row.  Rows may begin a record (an object of a list) and
- * fill fields of the last one. */
+/* s3_xml.c - the documents, as tables for s3_xml_reader.h */
 #include "s3/s3_xml.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <expat.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/macros.h"
-#include "base/number.h"
-#include "base/vec.h"
+#include "s3/s3_xml_reader.h"
 
-struct parse;
-
-struct element {
-	const char *path; /* "/Contents/Key"; the root is not part of it */
-	int (*begin)(struct parse *p); /* may be NULL */
-	int (*text)(struct parse *p, const char *text); /* may be NULL */
-};
-
-struct document {
-	const char *root; /* NULL: any */
-	const struct element *elements;
-	size_t n_elements;
-};
-
-struct parse {
-	XML_Parser expat;
-	const struct document *document;
-	void *result;
-	struct pool *pool;
-	int error;
-	bool has_root;
-	char path[256]; /* of where the parser is */
-	size_t starts[S3_XML_DEPTH]; /* of each level in it */
-	unsigned depth; /* 1: in the root */
-	unsigned unknown; /* levels below the last one that path has */
-	const struct element *element; /* whose text is collected, or NULL */
-	size_t text_len;
-	char text[S3_XML_TEXT + 1];
-};
-
-static void fail(struct parse *p, int error)
-{
-	if (!p->error)
-		p->error = error;
-	(void)XML_StopParser(p->expat, XML_FALSE);
-}
-
-/* The name without its namespace, which expat puts before it. */
-static const char *local_name(const char *name)
-{
-	const char *bar = strrchr(name, '|');
-
-	return bar ? bar + 1 : name;
-}
-
-static const struct element *find_element(const struct document *d,
-					  const char *path)
-{
-	for (size_t i = 0; i < d->n_elements; i++)
-		if (!strcmp(d->elements[i].path, path))
-			return &d->elements[i];
-	return NULL;
-}
-
-static void begin_root(struct parse *p, const char *name)
-{
-	if (p->document->root && strcmp(p->document->root, name) != 0) {
-		fail(p, -EBADMSG);
-		return;
+#define ROW(path, kind, type, field)                                     \
+	{                                                                \
+		path, kind, offsetof(struct type, field), false, 0, NULL \
 	}
-	p->has_root = true;
-	p->depth = 1;
-}
-
-static void begin_element(void *data, const char *full, const char **attributes)
-{
-	struct parse *p = data;
-	const char *name = local_name(full);
-	size_t used = strlen(p->path);
-	int r = 0;
-
-	(void)attributes;
-	if (!p->depth) {
-		begin_root(p, name);
-		return;
+#define RECORD_ROW(path, kind, type, field)                             \
+	{                                                               \
+		path, kind, offsetof(struct type, field), true, 0, NULL \
 	}
-	p->element = NULL;
-	if (p->unknown || used + strlen(name) + 2 > sizeof(p->path)) {
-		if (++p->unknown > S3_XML_DEPTH)
-			fail(p, -EBADMSG);
-		return;
+#define BOOL_ROW(path, type, field, is)                                    \
+	{                                                                  \
+		path, XML_BOOL, offsetof(struct type, field), false, 0, is \
 	}
-	if (p->depth == S3_XML_DEPTH) {
-		fail(p, -EBADMSG);
-		return;
-	}
-	p->starts[p->depth++] = used;
-	(void)snprintf(p->path + used, sizeof(p->path) - used, "/%s", name);
-	p->element = find_element(p->document, p->path);
-	p->text_len = 0;
-	if (p->element && p->element->begin)
-		r = p->element->begin(p);
-	if (r < 0)
-		fail(p, r);
-}
-
-static void add_characters(void *data, const char *text, int len)
-{
-	struct parse *p = data;
-
-	if (!p->element || !p->element->text)
-		return;
-	if ((size_t)len > S3_XML_TEXT - p->text_len) {
-		fail(p, -EBADMSG);
-		return;
-	}
-	memcpy(p->text + p->text_len, text, (size_t)len);
-	p->text_len += (size_t)len;
-}
-
-static void end_element(void *data, const char *full)
-{
-	struct parse *p = data;
-	int r;
-
-	(void)full;
-	if (p->error) /* expat still ends the element that it stopped in */
-		return;
-	if (p->unknown) {
-		p->unknown--;
-		return;
-	}
-	if (p->element && p->element->text) {
-		p->text[p->text_len] = '\0';
-		r = p->element->text(p, p->text);
-		if (r < 0)
-			fail(p, r);
-	}
-	p->element = NULL;
-	p->depth--;
-	if (p->depth)
-		p->path[p->starts[p->depth]] = '\0';
-}
-
-static void refuse_doctype(void *data, const char *name, const char *system_id,
-			   const char *public_id, int has_subset)
-{
-	(void)name;
-	(void)system_id;
-	(void)public_id;
-	(void)has_subset;
-	fail(data, -EBADMSG);
-}
-
-static void free_parse(struct parse **p)
-{
-	if (!*p)
-		return;
-	if ((*p)->expat)
-		XML_ParserFree((*p)->expat);
-	explicit_bzero((*p)->text, sizeof((*p)->text));
-	free(*p);
-}
-
-static int parse_document(const char *data, size_t len,
-			  const struct document *document, void *result,
-			  struct pool *pool)
-{
-	CLEANUP(free_parse) struct parse *p = NULL;
-
-	if (!len || len > S3_XML_MAX)
-		return -EBADMSG;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	p->document = document;
-	p->result = result;
-	p->pool = pool;
-	p->expat = XML_ParserCreateNS(NULL, '|');
-	if (!p->expat)
-		return -ENOMEM;
-	XML_SetUserData(p->expat, p);
-	XML_SetElementHandler(p->expat, begin_element, end_element);
-	XML_SetCharacterDataHandler(p->expat, add_characters);
-	XML_SetStartDoctypeDeclHandler(p->expat, refuse_doctype);
-	if (XML_Parse(p->expat, data, (int)len, 1) == XML_STATUS_OK)
-		return p->error ? p->error : p->has_root ? 0 : -EBADMSG;
-	if (p->error)
-		return p->error;
-	return XML_GetErrorCode(p->expat) == XML_ERROR_NO_MEMORY ? -ENOMEM :
-								   -EBADMSG;
-}
-
-/* ---- values ---- */
-
-static int keep_text(struct parse *p, const char *text, const char **ret)
-{
-	*ret = pool_strdup(p->pool, text);
-	return *ret ? 0 : -ENOMEM;
-}
-
-/* ETags are quoted, in some servers not. */
-static int keep_etag(struct parse *p, const char *text, const char **ret)
-{
-	size_t len = strlen(text);
-
-	if (len >= 2 && text[0] == '"' && text[len - 1] == '"') {
-		text++;
-		len -= 2;
-	}
-	*ret = pool_dup(p->pool, text, len);
-	return *ret ? 0 : -ENOMEM;
-}
-
-static int read_number(const char *text, int64_t *ret)
-{
-	return number_parse(text, 0, INT64_MAX, ret) < 0 ? -EBADMSG : 0;
-}
 
 /* ---- errors ---- */
-
-#define TEXT_ROW(function, type, field)                                        \
-	static int function(struct parse *p, const char *text)                 \
-	{                                                                      \
-		return keep_text(p, text, &((struct type *)p->result)->field); \
-	}
-
-TEXT_ROW(error_code, s3_error, code)
-TEXT_ROW(error_message, s3_error, message)
-TEXT_ROW(error_region, s3_error, region)
-TEXT_ROW(error_endpoint, s3_error, endpoint)
 
 static const struct s3_error no_error = { "", "", "", "" };
 
@@ -248,18 +30,19 @@ int s3_xml_error(const char *data, size_t len, struct pool *pool,
 		 struct s3_error *ret)
 {
 	/* S3 has it as the root; STS in <ErrorResponse>. */
-	static const struct element elements[] = {
-		{ "/Code", NULL, error_code },
-		{ "/Message", NULL, error_message },
-		{ "/Region", NULL, error_region },
-		{ "/Endpoint", NULL, error_endpoint },
-		{ "/Error/Code", NULL, error_code },
-		{ "/Error/Message", NULL, error_message },
+	static const struct xml_row rows[] = {
+		ROW("/Code", XML_TEXT, s3_error, code),
+		ROW("/Message", XML_TEXT, s3_error, message),
+		ROW("/Region", XML_TEXT, s3_error, region),
+		ROW("/Endpoint", XML_TEXT, s3_error, endpoint),
+		ROW("/Error/Code", XML_TEXT, s3_error, code),
+		ROW("/Error/Message", XML_TEXT, s3_error, message),
 	};
-	static const struct document document = { NULL, elements,
-						  ARRAY_SIZE(elements) };
+	static const struct xml_document document = { .rows = rows,
+						      .n_rows = ARRAY_SIZE(
+							      rows) };
 	struct s3_error found = no_error;
-	int r = parse_document(data, len, &document, &found, pool);
+	int r = s3_xml_read(&document, data, len, pool, &found);
 
 	if (r < 0)
 		return r;
@@ -271,67 +54,13 @@ int s3_xml_error(const char *data, size_t len, struct pool *pool,
 
 /* ---- lists ---- */
 
-static struct s3_object *last_object(struct parse *p)
-{
-	struct s3_list *l = p->result;
+static const struct s3_object blank_object = { .key = "", .etag = "" };
 
-	return &l->objects[l->n_objects - 1];
-}
-
-static int object_begin(struct parse *p)
-{
-	struct s3_list *l = p->result;
-	struct s3_object *o = VEC_PUSH(l->objects, l->n_objects,
-				       l->cap_objects);
-
-	if (!o)
-		return -ENOMEM;
-	*o = (struct s3_object){ .key = "", .etag = "", .modified = "" };
-	return 0;
-}
-
-static int object_key(struct parse *p, const char *text)
-{
-	return keep_text(p, text, &last_object(p)->key);
-}
-
-static int object_etag(struct parse *p, const char *text)
-{
-	return keep_etag(p, text, &last_object(p)->etag);
-}
-
-static int object_modified(struct parse *p, const char *text)
-{
-	return keep_text(p, text, &last_object(p)->modified);
-}
-
-static int object_size(struct parse *p, const char *text)
-{
-	return read_number(text, &last_object(p)->size_bytes);
-}
-
-static int list_prefix(struct parse *p, const char *text)
-{
-	struct s3_list *l = p->result;
-	const char **prefix = VEC_PUSH(l->prefixes, l->n_prefixes,
-				       l->cap_prefixes);
-
-	return prefix ? keep_text(p, text, prefix) : -ENOMEM;
-}
-
-static int list_truncated(struct parse *p, const char *text)
-{
-	((struct s3_list *)p->result)->is_truncated = !strcmp(text, "true");
-	return 0;
-}
-
-static int list_encoding(struct parse *p, const char *text)
-{
-	((struct s3_list *)p->result)->is_escaped = !strcmp(text, "url");
-	return 0;
-}
-
-TEXT_ROW(list_next, s3_list, next)
+#define OBJECTS                                                              \
+	{                                                                    \
+		offsetof(struct s3_list, objects), sizeof(struct s3_object), \
+			&blank_object,                                       \
+	}
 
 /* In place: names have their own memory in the pool. */
 static void unescape(const char *text)
@@ -358,136 +87,93 @@ static void unescape_names(struct s3_list *l)
 	for (size_t i = 0; i < l->n_objects; i++)
 		if (*l->objects[i].key)
 			unescape(l->objects[i].key);
-	for (size_t i = 0; i < l->n_prefixes; i++)
-		if (*l->prefixes[i])
-			unescape(l->prefixes[i]);
 }
 
 int s3_xml_list(const char *data, size_t len, struct pool *pool,
 		struct s3_list *ret)
 {
-	static const struct element elements[] = {
-		{ "/Contents", object_begin, NULL },
-		{ "/Contents/Key", NULL, object_key },
-		{ "/Contents/ETag", NULL, object_etag },
-		{ "/Contents/LastModified", NULL, object_modified },
-		{ "/Contents/Size", NULL, object_size },
-		{ "/CommonPrefixes/Prefix", NULL, list_prefix },
-		{ "/IsTruncated", NULL, list_truncated },
-		{ "/NextContinuationToken", NULL, list_next },
-		{ "/NextMarker", NULL, list_next },
-		{ "/EncodingType", NULL, list_encoding },
+	static const struct xml_row rows[] = {
+		{ .path = "/Contents", .kind = XML_RECORD },
+		RECORD_ROW("/Contents/Key", XML_TEXT, s3_object, key),
+		RECORD_ROW("/Contents/ETag", XML_ETAG, s3_object, etag),
+		RECORD_ROW("/Contents/Size", XML_SIZE, s3_object, size_bytes),
+		BOOL_ROW("/IsTruncated", s3_list, is_truncated, "true"),
+		ROW("/NextContinuationToken", XML_TEXT, s3_list, next),
+		ROW("/NextMarker", XML_TEXT, s3_list, next),
+		BOOL_ROW("/EncodingType", s3_list, is_escaped, "url"),
 	};
-	static const struct document document = { "ListBucketResult", elements,
-						  ARRAY_SIZE(elements) };
+	static const struct xml_document document = { "ListBucketResult", rows,
+						      ARRAY_SIZE(rows),
+						      OBJECTS };
 	int r;
 
 	*ret = (struct s3_list){ .next = "" };
-	r = parse_document(data, len, &document, ret, pool);
+	r = s3_xml_read(&document, data, len, pool, ret);
 	if (r == 0 && ret->is_escaped)
 		unescape_names(ret);
 	return r;
 }
 
+int s3_xml_keys(const char *data, size_t len, struct pool *pool,
+		struct s3_list *ret)
+{
+	static const struct xml_row rows[] = {
+		{ .path = "/Object", .kind = XML_RECORD },
+		RECORD_ROW("/Object/Key", XML_TEXT, s3_object, key),
+		{ .path = "/Error", .kind = XML_RECORD },
+		RECORD_ROW("/Error/Key", XML_TEXT, s3_object, key),
+	};
+	static const struct xml_document document = { NULL, rows,
+						      ARRAY_SIZE(rows),
+						      OBJECTS };
+
+	*ret = (struct s3_list){ .next = "" };
+	return s3_xml_read(&document, data, len, pool, ret);
+}
+
 void s3_list_release(struct s3_list *l)
 {
 	free(l->objects);
-	free(l->prefixes);
 	*l = (struct s3_list){ .next = "" };
 }
 
 /* ---- uploads ---- */
 
-static struct s3_part *last_part(struct parse *p)
+static int read_parts(const char *root, const char *data, size_t len,
+		      struct pool *pool, struct s3_parts *ret)
 {
-	struct s3_parts *l = p->result;
+	static const struct xml_row rows[] = {
+		{ .path = "/Part", .kind = XML_RECORD },
+		RECORD_ROW("/Part/PartNumber", XML_PART, s3_part, number),
+		RECORD_ROW("/Part/ETag", XML_ETAG, s3_part, etag),
+		RECORD_ROW("/Part/Size", XML_SIZE, s3_part, size_bytes),
+		RECORD_ROW("/Part/ChecksumCRC64NVME", XML_TEXT, s3_part,
+			   crc64nvme),
+		BOOL_ROW("/IsTruncated", s3_parts, is_truncated, "true"),
+		ROW("/NextPartNumberMarker", XML_PART, s3_parts, next),
+	};
+	static const struct s3_part blank = { .etag = "", .crc64nvme = "" };
+	const struct xml_document document = {
+		root,
+		rows,
+		ARRAY_SIZE(rows),
+		{ offsetof(struct s3_parts, parts), sizeof(blank), &blank }
+	};
 
-	return &l->parts[l->n - 1];
+	*ret = (struct s3_parts){ 0 };
+	return s3_xml_read(&document, data, len, pool, ret);
 }
-
-static int part_begin(struct parse *p)
-{
-	struct s3_parts *l = p->result;
-	struct s3_part *part = VEC_PUSH(l->parts, l->n, l->cap);
-
-	if (!part)
-		return -ENOMEM;
-	part->etag = part->crc64nvme = "";
-	return 0;
-}
-
-static int part_number(const char *text, unsigned *ret)
-{
-	int64_t n;
-	int r = read_number(text, &n);
-
-	if (r < 0 || n > 10000)
-		return -EBADMSG;
-	*ret = (unsigned)n;
-	return 0;
-}
-
-static int part_n(struct parse *p, const char *text)
-{
-	return part_number(text, &last_part(p)->number);
-}
-
-static int part_size(struct parse *p, const char *text)
-{
-	return read_number(text, &last_part(p)->size_bytes);
-}
-
-static int part_etag(struct parse *p, const char *text)
-{
-	return keep_etag(p, text, &last_part(p)->etag);
-}
-
-static int part_crc64nvme(struct parse *p, const char *text)
-{
-	return keep_text(p, text, &last_part(p)->crc64nvme);
-}
-
-static int parts_truncated(struct parse *p, const char *text)
-{
-	((struct s3_parts *)p->result)->is_truncated = !strcmp(text, "true");
-	return 0;
-}
-
-static int parts_next(struct parse *p, const char *text)
-{
-	return part_number(text, &((struct s3_parts *)p->result)->next);
-}
-
-static const struct element part_elements[] = {
-	{ "/Part", part_begin, NULL },
-	{ "/Part/PartNumber", NULL, part_n },
-	{ "/Part/ETag", NULL, part_etag },
-	{ "/Part/Size", NULL, part_size },
-	{ "/Part/ChecksumCRC64NVME", NULL, part_crc64nvme },
-	{ "/IsTruncated", NULL, parts_truncated },
-	{ "/NextPartNumberMarker", NULL, parts_next },
-};
 
 int s3_xml_parts(const char *data, size_t len, struct pool *pool,
 		 struct s3_parts *ret)
 {
-	static const struct document document = { "ListPartsResult",
-						  part_elements,
-						  ARRAY_SIZE(part_elements) };
-
-	*ret = (struct s3_parts){ 0 };
-	return parse_document(data, len, &document, ret, pool);
+	return read_parts("ListPartsResult", data, len, pool, ret);
 }
 
 int s3_xml_complete(const char *data, size_t len, struct pool *pool,
 		    struct s3_parts *ret)
 {
-	static const struct document document = { "CompleteMultipartUpload",
-						  part_elements,
-						  ARRAY_SIZE(part_elements) };
-
-	*ret = (struct s3_parts){ 0 };
-	return parse_document(data, len, &document, ret, pool);
+	return read_parts("CompleteMultipartUpload", data, len, pool, ret);
 }
 
 void s3_parts_release(struct s3_parts *p)
@@ -496,24 +182,18 @@ void s3_parts_release(struct s3_parts *p)
 	*p = (struct s3_parts){ 0 };
 }
 
-static int stored_etag(struct parse *p, const char *text)
-{
-	return keep_etag(p, text, &((struct s3_stored *)p->result)->etag);
-}
-
-TEXT_ROW(stored_upload, s3_stored, upload_id)
-
 int s3_xml_stored(const char *data, size_t len, struct pool *pool,
 		  struct s3_stored *ret, struct s3_error *error)
 {
-	static const struct element elements[] = {
-		{ "/UploadId", NULL, stored_upload },
-		{ "/ETag", NULL, stored_etag },
+	static const struct xml_row rows[] = {
+		ROW("/UploadId", XML_TEXT, s3_stored, upload_id),
+		ROW("/ETag", XML_ETAG, s3_stored, etag),
 	};
-	static const struct document document = { NULL, elements,
-						  ARRAY_SIZE(elements) };
+	static const struct xml_document document = { .rows = rows,
+						      .n_rows = ARRAY_SIZE(
+							      rows) };
 	struct s3_stored found = { "", "" };
-	int r = parse_document(data, len, &document, &found, pool);
+	int r = s3_xml_read(&document, data, len, pool, &found);
 
 	if (r < 0)
 		return r;
@@ -524,106 +204,33 @@ int s3_xml_stored(const char *data, size_t len, struct pool *pool,
 	return 0;
 }
 
-/* ---- deletes: of several errors the first counts ---- */
-
-static int undeleted_text(struct parse *p, const char *text, const char **field)
-{
-	return **field ? 0 : keep_text(p, text, field);
-}
-
-static int undeleted_key(struct parse *p, const char *text)
-{
-	return undeleted_text(p, text,
-			      &((struct s3_undeleted *)p->result)->key);
-}
-
-static int undeleted_code(struct parse *p, const char *text)
-{
-	return undeleted_text(p, text,
-			      &((struct s3_undeleted *)p->result)->error.code);
-}
-
-static int undeleted_message(struct parse *p, const char *text)
-{
-	struct s3_undeleted *u = p->result;
-
-	return undeleted_text(p, text, &u->error.message);
-}
-
-int s3_xml_deleted(const char *data, size_t len, struct pool *pool,
-		   struct s3_undeleted *ret)
-{
-	static const struct element elements[] = {
-		{ "/Error/Key", NULL, undeleted_key },
-		{ "/Error/Code", NULL, undeleted_code },
-		{ "/Error/Message", NULL, undeleted_message },
-	};
-	static const struct document document = { "DeleteResult", elements,
-						  ARRAY_SIZE(elements) };
-
-	*ret = (struct s3_undeleted){ .key = "", .error = no_error };
-	return parse_document(data, len, &document, ret, pool);
-}
-
-int s3_xml_keys(const char *data, size_t len, struct pool *pool,
-		struct s3_list *ret)
-{
-	static const struct element elements[] = {
-		{ "/Object", object_begin, NULL },
-		{ "/Object/Key", NULL, object_key },
-		{ "/Error", object_begin, NULL },
-		{ "/Error/Key", NULL, object_key },
-	};
-	static const struct document document = { NULL, elements,
-						  ARRAY_SIZE(elements) };
-
-	*ret = (struct s3_list){ .next = "" };
-	return parse_document(data, len, &document, ret, pool);
-}
-
 /* ---- STS ---- */
 
-static int copy_text(char *to, size_t size, const char *text)
-{
-	return snprintf(to, size, "%s", text) < (int)size ? 0 : -EBADMSG;
-}
-
-#define STS_ROW(function, field)                                    \
-	static int function(struct parse *p, const char *text)      \
-	{                                                           \
-		struct s3_keys *k = p->result;                      \
-                                                                    \
-		return copy_text(k->field, sizeof(k->field), text); \
+#define SECRET_ROW(path, field)                                           \
+	{                                                                 \
+		path, XML_SECRET, offsetof(struct s3_keys, field), false, \
+			sizeof(((struct s3_keys *)0)->field), NULL        \
 	}
 
-STS_ROW(sts_key_id, key_id)
-STS_ROW(sts_secret, secret)
-STS_ROW(sts_token, token)
-STS_ROW(sts_expiration, expiration)
-
-#define STS_ROWS(action)                                                   \
-	{ "/" action "Result/Credentials/AccessKeyId", NULL, sts_key_id }, \
-		{ "/" action "Result/Credentials/SecretAccessKey", NULL,   \
-		  sts_secret },                                            \
-		{ "/" action "Result/Credentials/SessionToken", NULL,      \
-		  sts_token },                                             \
-	{                                                                  \
-		"/" action "Result/Credentials/Expiration", NULL,          \
-			sts_expiration                                     \
-	}
+#define STS_ROWS(credentials)                                       \
+	SECRET_ROW(credentials "/AccessKeyId", key_id),             \
+		SECRET_ROW(credentials "/SecretAccessKey", secret), \
+		SECRET_ROW(credentials "/SessionToken", token),     \
+		SECRET_ROW(credentials "/Expiration", expiration)
 
 int s3_xml_sts(const char *data, size_t len, struct s3_keys *ret)
 {
-	static const struct element elements[] = {
-		STS_ROWS("AssumeRole"),
-		STS_ROWS("AssumeRoleWithWebIdentity"),
+	static const struct xml_row rows[] = {
+		STS_ROWS("/AssumeRoleResult/Credentials"),
+		STS_ROWS("/AssumeRoleWithWebIdentityResult/Credentials"),
 	};
-	static const struct document document = { NULL, elements,
-						  ARRAY_SIZE(elements) };
+	static const struct xml_document document = { .rows = rows,
+						      .n_rows = ARRAY_SIZE(
+							      rows) };
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	r = parse_document(data, len, &document, ret, NULL);
+	r = s3_xml_read(&document, data, len, NULL, ret);
 	return r < 0 ? r : ret->key_id[0] && ret->secret[0] ? 0 : -EBADMSG;
 }
 
@@ -657,15 +264,4 @@ void s3_xml_add_complete(struct str *out, const struct s3_part *parts, size_t n)
 		str_adds(out, "</Part>");
 	}
 	str_adds(out, "</CompleteMultipartUpload>");
-}
-
-void s3_xml_add_delete(struct str *out, const char *const *keys, size_t n)
-{
-	str_adds(out, "<Delete><Quiet>true</Quiet>");
-	for (size_t i = 0; i < n; i++) {
-		str_adds(out, "<Object><Key>");
-		s3_xml_add_text(out, keys[i]);
-		str_adds(out, "</Key></Object>");
-	}
-	str_adds(out, "</Delete>");
 }

@@ -1,4 +1,4 @@
-/* s3_xml.h - the XML documents that S3 and STS send, and two that they are sent.
+/* s3_xml.h - the XML documents that S3 and STS send, and one that S3 is sent.
  *
  * Documents come from a network and are not trusted: at most S3_XML_MAX bytes, S3_XML_DEPTH
  * levels, texts of S3_XML_TEXT bytes; no document type, so no entities of its own.  Elements
@@ -35,16 +35,13 @@ int s3_xml_error(const char *data, size_t len, struct pool *pool,
 struct s3_object {
 	const char *key;
 	const char *etag; /* without quotes */
-	const char *modified; /* "2026-11-17T00:00:00.000Z" */
 	int64_t size_bytes;
 };
 
 /* A page of a listing, of either version. */
 struct s3_list {
 	struct s3_object *objects;
-	size_t n_objects, cap_objects;
-	const char **prefixes; /* below which there is more, where "/" delimits */
-	size_t n_prefixes, cap_prefixes;
+	size_t n_objects, cap_objects; /* follow it (s3_xml_reader.h) */
 	bool is_truncated;
 	bool is_escaped; /* names were percent-encoded; here they are decoded */
 	const char *next; /* where the next page begins; "" in the last one */
@@ -63,7 +60,7 @@ struct s3_part {
 
 struct s3_parts {
 	struct s3_part *parts;
-	size_t n, cap;
+	size_t n, cap; /* follow it */
 	bool is_truncated;
 	unsigned next; /* number after which the next page begins */
 };
@@ -83,14 +80,6 @@ struct s3_stored {
 int s3_xml_stored(const char *data, size_t len, struct pool *pool,
 		  struct s3_stored *ret, struct s3_error *error);
 
-/* The first key that a multi-delete could not delete; its key is "" when there is none. */
-struct s3_undeleted {
-	const char *key;
-	struct s3_error error;
-};
-int s3_xml_deleted(const char *data, size_t len, struct pool *pool,
-		   struct s3_undeleted *ret);
-
 /* The keys of a <Delete> that a client sends, or those that a <DeleteResult> calls failed.
  * Release the list, also after a failure. */
 int s3_xml_keys(const char *data, size_t len, struct pool *pool,
@@ -109,8 +98,6 @@ int s3_xml_sts(const char *data, size_t len, struct s3_keys *ret);
 /* <CompleteMultipartUpload>. */
 void s3_xml_add_complete(struct str *out, const struct s3_part *parts,
 			 size_t n);
-/* <Delete> of these keys, quiet. */
-void s3_xml_add_delete(struct str *out, const char *const *keys, size_t n);
 /* Appends text with '&', '<', '>', quotes and control characters as references. */
 void s3_xml_add_text(struct str *out, const char *text);
 
