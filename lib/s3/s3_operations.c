@@ -13,6 +13,13 @@ static int begin(const struct s3_operation *op, struct s3_call_request q)
 	return s3_call_begin(op->client, &q, op->events, op->data, op->ret);
 }
 
+static int begin_query(const struct s3_operation *op, const struct str *query,
+		       struct s3_call_request q)
+{
+	q.query = query->data;
+	return query->failed ? -ENOMEM : begin(op, q);
+}
+
 static void add_parameter(struct str *query, const char *name,
 			  const char *value)
 {
@@ -58,11 +65,9 @@ int s3_list_page(const struct s3_operation *op, const char *prefix,
 	add_parameter(&query, "encoding-type", "url");
 	add_parameter(&query, "list-type", "2");
 	add_parameter(&query, "prefix", prefix);
-	if (query.failed)
-		return -ENOMEM;
-	return begin(op, (struct s3_call_request){ .method = "GET",
-						   .query = query.data,
-						   .to = -1 });
+	return begin_query(op, &query,
+			   (struct s3_call_request){ .method = "GET",
+						     .to = -1 });
 }
 
 /* ---- multipart uploads ---- */
@@ -98,14 +103,12 @@ int s3_upload_part(const struct s3_operation *op, const char *upload_id,
 
 	str_addf(&query, "partNumber=%u", number);
 	add_parameter(&query, "uploadId", upload_id);
-	if (query.failed)
-		return -ENOMEM;
-	return begin(op, (struct s3_call_request){ .method = "PUT",
-						   .query = query.data,
-						   .body = body,
-						   .len = len,
-						   .has_checksum = true,
-						   .to = -1 });
+	return begin_query(op, &query,
+			   (struct s3_call_request){ .method = "PUT",
+						     .body = body,
+						     .len = len,
+						     .has_checksum = true,
+						     .to = -1 });
 }
 
 int s3_upload_list(const struct s3_operation *op, const char *upload_id,
@@ -116,11 +119,9 @@ int s3_upload_list(const struct s3_operation *op, const char *upload_id,
 	if (after)
 		str_addf(&query, "part-number-marker=%u", after);
 	add_parameter(&query, "uploadId", upload_id);
-	if (query.failed)
-		return -ENOMEM;
-	return begin(op, (struct s3_call_request){ .method = "GET",
-						   .query = query.data,
-						   .to = -1 });
+	return begin_query(op, &query,
+			   (struct s3_call_request){ .method = "GET",
+						     .to = -1 });
 }
 
 int s3_upload_complete(const struct s3_operation *op, const char *upload_id,
@@ -131,16 +132,16 @@ int s3_upload_complete(const struct s3_operation *op, const char *upload_id,
 	CLEANUP(str_release) struct str query = STR_INIT;
 
 	add_parameter(&query, "uploadId", upload_id);
-	if (query.failed || xml->failed)
+	if (xml->failed)
 		return -ENOMEM;
-	return begin(op, (struct s3_call_request){ .method = "POST",
-						   .query = query.data,
-						   .fields = &type,
-						   .n_fields = 1,
-						   .body = xml->data,
-						   .len = xml->len,
-						   .may_lie = true,
-						   .to = -1 });
+	return begin_query(op, &query,
+			   (struct s3_call_request){ .method = "POST",
+						     .fields = &type,
+						     .n_fields = 1,
+						     .body = xml->data,
+						     .len = xml->len,
+						     .may_lie = true,
+						     .to = -1 });
 }
 
 int s3_upload_abort(const struct s3_operation *op, const char *upload_id)
@@ -148,11 +149,9 @@ int s3_upload_abort(const struct s3_operation *op, const char *upload_id)
 	CLEANUP(str_release) struct str query = STR_INIT;
 
 	add_parameter(&query, "uploadId", upload_id);
-	if (query.failed)
-		return -ENOMEM;
-	return begin(op, (struct s3_call_request){ .method = "DELETE",
-						   .query = query.data,
-						   .to = -1 });
+	return begin_query(op, &query,
+			   (struct s3_call_request){ .method = "DELETE",
+						     .to = -1 });
 }
 
 void s3_head_etag(const struct http_head *head, char *ret, size_t size)

@@ -320,56 +320,40 @@ static bool is_listing(const struct s3_request *q)
 	return !q->query[0] || has_any(q, LISTING);
 }
 
-struct facts {
-	bool has_upload_id, has_part, has_uploads, has_copy, has_aspect;
+/* What a request of an object has. */
+enum {
+	HAS_UPLOAD_ID = 1 << 0,
+	HAS_PART = 1 << 1,
+	HAS_UPLOADS = 1 << 2,
+	HAS_COPY = 1 << 3,
 };
 
-static enum object_op_kind object_put(const struct facts *f)
+/* The first row whose method is this one, and that needs no more than there is. */
+static enum object_op_kind object_kind(const char *method, unsigned has)
 {
-	if (f->has_upload_id && f->has_part)
-		return f->has_copy ? OBJECT_UPLOAD_PART_COPY :
-				     OBJECT_UPLOAD_PART;
-	return f->has_copy ? OBJECT_COPY : OBJECT_PUT;
-}
+	static const struct {
+		const char *method;
+		unsigned needs;
+		enum object_op_kind kind;
+	} rows[] = {
+		{ "GET", HAS_UPLOAD_ID, OBJECT_OTHER },
+		{ "GET", 0, OBJECT_GET },
+		{ "HEAD", 0, OBJECT_HEAD },
+		{ "PUT", HAS_UPLOAD_ID | HAS_PART | HAS_COPY,
+		  OBJECT_UPLOAD_PART_COPY },
+		{ "PUT", HAS_UPLOAD_ID | HAS_PART, OBJECT_UPLOAD_PART },
+		{ "PUT", HAS_COPY, OBJECT_COPY },
+		{ "PUT", 0, OBJECT_PUT },
+		{ "POST", HAS_UPLOADS, OBJECT_CREATE_UPLOAD },
+		{ "POST", HAS_UPLOAD_ID, OBJECT_COMPLETE_UPLOAD },
+		{ "DELETE", HAS_UPLOAD_ID, OBJECT_ABORT_UPLOAD },
+		{ "DELETE", 0, OBJECT_DELETE },
+	};
 
-static enum object_op_kind object_get(const struct facts *f)
-{
-	return f->has_upload_id ? OBJECT_OTHER : OBJECT_GET;
-}
-
-static enum object_op_kind object_head(const struct facts *f)
-{
-	(void)f;
-	return OBJECT_HEAD;
-}
-
-static enum object_op_kind object_post(const struct facts *f)
-{
-	if (f->has_uploads)
-		return OBJECT_CREATE_UPLOAD;
-	return f->has_upload_id ? OBJECT_COMPLETE_UPLOAD : OBJECT_OTHER;
-}
-
-static enum object_op_kind object_delete(const struct facts *f)
-{
-	return f->has_upload_id ? OBJECT_ABORT_UPLOAD : OBJECT_DELETE;
-}
-
-static const struct {
-	const char *method;
-	enum object_op_kind (*kind)(const struct facts *f);
-} METHODS[] = {
-	{ "GET", object_get },	     { "HEAD", object_head },
-	{ "PUT", object_put },	     { "POST", object_post },
-	{ "DELETE", object_delete },
-};
-
-static enum object_op_kind object_kind(const char *method,
-				       const struct facts *f)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(METHODS) && !f->has_aspect; i++)
-		if (strcmp(METHODS[i].method, method) == 0)
-			return METHODS[i].kind(f);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strcmp(rows[i].method, method) == 0 &&
+		    (rows[i].needs & ~has) == 0)
+			return rows[i].kind;
 	return OBJECT_OTHER;
 }
 
@@ -400,23 +384,21 @@ static int read_operation(struct s3_request *q, struct pool *pool,
 {
 	const char *copy = http_head_get(head, "x-amz-copy-source");
 	const char *part = parameter(q, pool, "partNumber");
-	const struct facts f = {
-		.has_upload_id = find_parameter(q, "uploadId"),
-		.has_part = find_parameter(q, "partNumber"),
-		.has_uploads = find_parameter(q, "uploads"),
-		.has_copy = copy,
-		.has_aspect = has_any(q, ASPECTS),
-	};
+	const unsigned has = (find_parameter(q, "uploadId") ? HAS_UPLOAD_ID :
+							      0U) |
+			     (find_parameter(q, "partNumber") ? HAS_PART : 0U) |
+			     (find_parameter(q, "uploads") ? HAS_UPLOADS : 0U) |
+			     (copy ? HAS_COPY : 0U);
 
 	q->version = parameter(q, pool, "versionId");
 	q->upload_id = parameter(q, pool, "uploadId");
 	if (!part || !q->version || !q->upload_id)
 		return -ENOMEM;
 	q->part = parse_number(part);
-	if (q->key[0])
-		q->op = object_kind(head->method, &f);
+	if (q->key[0] && !has_any(q, ASPECTS))
+		q->op = object_kind(head->method, has);
 	else if (strcmp(head->method, "GET") == 0 && q->bucket[0] &&
-		 is_listing(q))
+		 !q->key[0] && is_listing(q))
 		q->op = OBJECT_LIST;
 	else
 		q->op = OBJECT_OTHER;

@@ -60,7 +60,8 @@ int s3_url_parse(const char *text, struct s3_url *ret, struct roar_error *err)
 	return 0;
 }
 
-bool s3_bucket_is_label(const char *bucket)
+/* Can the bucket be a label of a host name, for which `*.s3.amazonaws.com` has a certificate? */
+static bool bucket_is_label(const char *bucket)
 {
 	size_t len = strlen(bucket);
 
@@ -170,7 +171,7 @@ static bool is_virtual(const struct s3_endpoint *e, const char *bucket)
 		return false;
 	if (e->style == S3_STYLE_VIRTUAL)
 		return true;
-	return !e->url && s3_bucket_is_label(bucket);
+	return !e->url && bucket_is_label(bucket);
 }
 
 static void add_aws(const char *region, const char *bucket, struct str *origin)

@@ -59,7 +59,4 @@ void s3_endpoint_address(const struct s3_endpoint *e, const char *region,
 			 const char *bucket, const char *key,
 			 struct str *origin, struct str *path);
 
-/* Can the bucket be a label of a host name, for which `*.s3.amazonaws.com` has a certificate? */
-bool s3_bucket_is_label(const char *bucket);
-
 #endif

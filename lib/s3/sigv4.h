@@ -122,10 +122,6 @@ int sigv4_claim_parse(const char *authorization, struct sigv4_claim *ret);
 int sigv4_claim_parse_scope(const char *text, size_t len,
 			    struct sigv4_claim *ret);
 
-/* Is this the name of a query parameter that only authorises a presigned URL?  Of this
- * version and of the one before. */
-bool sigv4_query_is_auth(const char *name, size_t len);
-
 /* ---- canonical targets ---- */
 
 /* Appends the path with each byte either unreserved, "/" or escaped.  -EINVAL: an escape

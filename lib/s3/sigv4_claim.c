@@ -66,7 +66,9 @@ int sigv4_claim_parse(const char *authorization, struct sigv4_claim *ret)
 	return 0;
 }
 
-bool sigv4_query_is_auth(const char *name, size_t len)
+/* Is this the name of a query parameter that only authorises a presigned URL?  Of this
+ * version and of the one before. */
+static bool is_auth_parameter(const char *name, size_t len)
 {
 	/* The last three are those of version 2. */
 	static const char *const names[] = {
@@ -184,7 +186,7 @@ int sigv4_query(struct str *out, const char *query, size_t len)
 		n = (size_t)((stop ? stop : end) - query);
 		equals = memchr(query, '=', n);
 		name_len = equals ? (size_t)(equals - query) : n;
-		if (n == 0 || sigv4_query_is_auth(query, name_len))
+		if (n == 0 || is_auth_parameter(query, name_len))
 			continue;
 		if (out->len > start)
 			str_addc(out, '&');

@@ -84,7 +84,8 @@ const struct program proxy_program = {
 	.single = &proxy,
 };
 
-bool proxy_options_is_remote(const char *address)
+/* Is it an address that other machines can reach? */
+static bool is_remote(const char *address)
 {
 	static const char *const local[] = { "unix:", "127.",
 					     "localhost:", "[::1]:" };
@@ -108,7 +109,7 @@ static int read_listen(struct options *o, const struct args *args,
 					 "--listen can be given %d times at "
 					 "most",
 					 OPTIONS_MAX_LISTEN);
-		if (proxy_options_is_remote(address) && !o->allow_remote)
+		if (is_remote(address) && !o->allow_remote)
 			return error_set(err, -EINVAL,
 					 "other machines can reach '%.128s': "
 					 "use 127.0.0.1, [::1] or unix:PATH, "

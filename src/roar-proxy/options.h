@@ -29,7 +29,4 @@ extern const struct program proxy_program;
 int proxy_options_read(struct options *o, const struct args *args,
 		       struct roar_error *err);
 
-/* Is it an address that other machines can reach? */
-bool proxy_options_is_remote(const char *address);
-
 #endif
