@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 #include "http/head.h"
-#include "s3/s3_request.h"
+#include "s3/s3_payload.h"
 #include "s3/sigv4.h"
 
 enum {

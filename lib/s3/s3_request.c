@@ -44,54 +44,7 @@ static int refuse(const struct s3_refusal *why, const struct s3_refusal **ret)
 	return -EINVAL;
 }
 
-/* ---- payload modes ---- */
-
-static const char *const PAYLOADS[] = {
-	[S3_PAYLOAD_UNSIGNED] = SIGV4_UNSIGNED,
-	[S3_PAYLOAD_CHUNKS_TRAILER] = "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
-	[S3_PAYLOAD_CHUNKS_SIGNED] = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
-	[S3_PAYLOAD_CHUNKS_SIGNED_TRAILER] =
-		"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
-};
-
-const char *s3_payload_name(enum s3_payload mode)
-{
-	return PAYLOADS[mode];
-}
-
-bool s3_payload_has_chunks(enum s3_payload mode)
-{
-	return mode >= S3_PAYLOAD_CHUNKS_TRAILER;
-}
-
-bool s3_payload_has_trailer(enum s3_payload mode)
-{
-	return mode == S3_PAYLOAD_CHUNKS_TRAILER ||
-	       mode == S3_PAYLOAD_CHUNKS_SIGNED_TRAILER;
-}
-
-bool s3_payload_signs_chunks(enum s3_payload mode)
-{
-	return mode >= S3_PAYLOAD_CHUNKS_SIGNED;
-}
-
-/* The asymmetric form of version 4 has the same envelope. */
-static int parse_payload(const char *text)
-{
-	if (!text)
-		return S3_PAYLOAD_NONE;
-	for (size_t i = S3_PAYLOAD_UNSIGNED; i < ARRAY_SIZE(PAYLOADS); i++)
-		if (strcmp(PAYLOADS[i], text) == 0)
-			return (int)i;
-	if (strcmp(text, "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD") == 0)
-		return S3_PAYLOAD_CHUNKS_SIGNED;
-	if (strcmp(text, "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER") ==
-	    0)
-		return S3_PAYLOAD_CHUNKS_SIGNED_TRAILER;
-	if (strspn(text, "0123456789abcdefABCDEF") == 64 && !text[64])
-		return S3_PAYLOAD_SHA256;
-	return -EINVAL;
-}
+/* ---- the payload ---- */
 
 /* A number of digits alone; -1: it is not one. */
 static int64_t parse_number(const char *text)
@@ -107,7 +60,7 @@ static int read_payload(struct s3_request *q, const struct http_head *head,
 			const struct s3_refusal **ret_refusal)
 {
 	const char *trailers = http_head_get(head, "x-amz-trailer");
-	int mode = parse_payload(http_head_get(head, "x-amz-content-sha256"));
+	int mode = s3_payload_parse(http_head_get(head, "x-amz-content-sha256"));
 
 	if (mode < 0)
 		return refuse(&BAD_PAYLOAD, ret_refusal);

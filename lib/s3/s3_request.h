@@ -18,28 +18,13 @@
 #include "base/pool.h"
 #include "event/object_log.h"
 #include "http/head.h"
+#include "s3/s3_payload.h"
 #include "s3/sigv4.h"
 
 enum {
 	S3_REQUEST_MAX_KEY = 1024, /* bytes, as S3 has it */
 	S3_REQUEST_MAX_BUCKET = 255,
 };
-
-enum s3_payload {
-	S3_PAYLOAD_NONE, /* the request does not say */
-	S3_PAYLOAD_SHA256, /* the SHA-256 of the body, in hex */
-	S3_PAYLOAD_UNSIGNED,
-	S3_PAYLOAD_CHUNKS_TRAILER, /* not signed; the checksum is a trailer */
-	S3_PAYLOAD_CHUNKS_SIGNED, /* each chunk */
-	S3_PAYLOAD_CHUNKS_SIGNED_TRAILER, /* and the trailers */
-};
-
-/* The value of X-Amz-Content-Sha256 for a mode with chunks, or without a signature. */
-const char *s3_payload_name(enum s3_payload mode);
-/* Does the body have an envelope of chunks? */
-bool s3_payload_has_chunks(enum s3_payload mode);
-bool s3_payload_has_trailer(enum s3_payload mode);
-bool s3_payload_signs_chunks(enum s3_payload mode);
 
 enum s3_auth {
 	S3_AUTH_NONE, /* anonymous */
