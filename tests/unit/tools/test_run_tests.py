@@ -118,6 +118,20 @@ def test_the_ten_slowest_are_named(quiet):
     assert len(slow) == 10 and slow[0].endswith("/ t11")
 
 
+def test_a_check_leaves_out_what_is_slow(quiet, monkeypatch):
+    asked = []
+    monkeypatch.setattr(run_tests, "built", lambda tally, name: "folder")
+    monkeypatch.setattr(run_tests.Runner, "run", lambda self, words: (
+        asked.append(words) or (0, "", [entry("a", "OK")])))
+    tally = run_tests.Tally()
+    run_tests.step_quick(tally)
+    assert tally.passed == 1 and tally.timed == []
+    words, = asked
+    pairs = set(zip(words[::2], words[1::2]))
+    assert pairs == {("--no-suite", "timing"), ("--no-suite", "slow"),
+                     ("--suite", "unit"), ("--suite", "quick")}
+
+
 def test_no_step_is_run_twice():
     assert run_tests.steps_of(["test", "more", "lint"]) == [
         "lint", "gcc", "user", "clang", "deep", "asan", "tsan", "fuzz"]
