@@ -305,6 +305,10 @@ static void flush(struct http_connection *c)
 {
 	size_t before = stream_unsent(&c->stream);
 
+	if (c->stream.has_written)
+		connection_refresh(c);
+	c->stream.has_written = false;
+	c->stream.full = false;
 	if (before == 0 && !c->stream.tls)
 		return;
 	if (stream_flush(&c->stream) < 0)
@@ -333,7 +337,8 @@ void connection_on_later(struct loop_later *l)
 {
 	struct http_connection *c = container_of(l, struct http_connection,
 						 later);
-	bool had_output = stream_unsent(&c->stream) > 0;
+	bool had_output = stream_unsent(&c->stream) > 0 ||
+			  c->stream.has_written;
 
 	assert(!c->is_processing);
 	if (!c->is_broken)
@@ -344,7 +349,8 @@ void connection_on_later(struct loop_later *l)
 	    (had_output || c->ends || c->peer_ended))
 		on_drained(c);
 	/* Who writes as fast as the client reads must not hold up the loop. */
-	if (!c->is_broken && had_output && stream_unsent(&c->stream)) {
+	if (!c->is_broken && had_output &&
+	    (stream_unsent(&c->stream) || c->stream.has_written)) {
 		loop_later_clear(c->server->loop, &c->later);
 		if (stream_flush_later(&c->stream) < 0)
 			c->is_broken = true;
@@ -355,8 +361,7 @@ void connection_on_later(struct loop_later *l)
 	}
 	/* The stream is paused only when input comes that is not wanted: most clients send
 	 * nothing between a request and its reply, and the loop need not be asked. */
-	if (c->stream.paused && wants_input(c) &&
-	    stream_pause(&c->stream, false) < 0)
+	if (stream_pause(&c->stream, c->stream.paused && !wants_input(c)) < 0)
 		connection_free(c);
 }
 

@@ -126,7 +126,7 @@ static int64_t patience_ms(const struct client_conn *c)
 		return l->connect_ms;
 	if (!call)
 		return l->keep_ms;
-	if (stream_unsent(&c->stream))
+	if (stream_awaits_room(&c->stream))
 		return l->stall_ms;
 	if (c->in_body || buffer_len(&c->in))
 		return call->is_paused ? -1 : l->stall_ms;
@@ -160,7 +160,7 @@ static void fail_late(struct client_conn *c)
 				      !c->call ? "the connection was not used" :
 				      c->in_body ?
 						 "the reply stalled" :
-				      stream_unsent(&c->stream) ?
+				      stream_awaits_room(&c->stream) ?
 						 "the server does not read" :
 						 "there was no reply in time");
 }
@@ -389,13 +389,18 @@ void client_conn_on_ready(struct loop_fd *f, uint32_t events)
 static void flush(struct client_conn *c)
 {
 	size_t before = stream_unsent(&c->stream);
-	ssize_t n = before || c->stream.tls ? stream_flush(&c->stream) : 0;
+	ssize_t n;
+	bool has_left;
 
+	c->stream.full = false;
+	n = before || c->stream.tls ? stream_flush(&c->stream) : 0;
+	has_left = c->stream.has_written || stream_unsent(&c->stream) < before;
+	c->stream.has_written = false;
 	if (n < 0 && n != -EPIPE && n != -ECONNRESET)
 		client_conn_fail_call(c, (int)n, strerror((int)-n));
 	else if (n < 0)
 		c->output_failed = true;
-	if (stream_unsent(&c->stream) < before)
+	if (has_left)
 		client_conn_refresh(c);
 }
 
@@ -410,7 +415,8 @@ static bool may_begin_body(const struct client_conn *c)
 
 static void go_on(struct client_conn *c)
 {
-	bool had_output = stream_unsent(&c->stream) > 0;
+	bool had_output = stream_unsent(&c->stream) > 0 ||
+			  c->stream.has_written;
 
 	/* What the caller writes now leaves with the head, later in this round. */
 	if (may_begin_body(c)) {
@@ -423,15 +429,15 @@ static void go_on(struct client_conn *c)
 	if (!c->error && had_output && stream_unsent(&c->stream) == 0)
 		client_conn_on_drained(c);
 	/* A caller that writes as fast as the server reads must not hold up the loop. */
-	if (!c->error && had_output && stream_unsent(&c->stream) &&
-	    !c->output_failed) {
+	if (!c->error && had_output && !c->output_failed &&
+	    (stream_unsent(&c->stream) || c->stream.has_written)) {
 		loop_later_clear(c->client->loop, &c->later);
 		if (stream_flush_later(&c->stream) < 0)
 			client_conn_fail_call(c, -ENOMEM,
 					      "no memory for an event");
 	}
-	if (!c->error && c->stream.paused && wants_input(c) &&
-	    stream_pause(&c->stream, false) < 0)
+	if (!c->error &&
+	    stream_pause(&c->stream, c->stream.paused && !wants_input(c)) < 0)
 		client_conn_fail_call(c, -ENOMEM, "no memory for an event");
 }
 

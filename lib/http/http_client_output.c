@@ -12,7 +12,7 @@ enum {
 
 static void send_bytes(struct client_conn *c, const void *data, size_t len)
 {
-	if (!c->output_failed && stream_add(&c->stream, data, len) < 0)
+	if (!c->output_failed && stream_write(&c->stream, data, len) < 0)
 		client_conn_fail_call(c, -ENOMEM, "no memory for the request");
 	client_conn_wake(c);
 }

@@ -32,7 +32,7 @@ static void send_bytes(struct http_connection *c, const void *data, size_t len)
 {
 	if (c->is_broken)
 		return;
-	if (stream_add(&c->stream, data, len) < 0)
+	if (stream_write(&c->stream, data, len) < 0)
 		cut(c);
 	connection_count(c);
 	connection_wake(c);

@@ -77,7 +77,7 @@ static int64_t patience_ms(const struct http_connection *c)
 {
 	const struct http_limits *l = &c->server->limits;
 
-	if (stream_unsent(&c->stream) || c->lingers)
+	if (stream_awaits_room(&c->stream) || c->lingers)
 		return l->stall_ms;
 	if (!c->is_active)
 		return c->has_asked ? l->idle_ms : l->first_ms;
@@ -104,7 +104,7 @@ static void on_sweep(struct loop_timer *t)
 		if (patience < 0 || now - c->since_ms < patience)
 			continue;
 		s->counts.n_stalled += c->is_active ||
-				       stream_unsent(&c->stream) > 0;
+				       stream_awaits_room(&c->stream);
 		connection_free(c);
 	}
 	set_sweep(s);

@@ -2,7 +2,7 @@
  *
  * Nothing blocks.  Output is queued until stream_flush(), which the owner calls at the end
  * of the round: one send() takes all queued replies.  Only when the socket is full does the
- * loop wait for room in it.
+ * loop wait for room in it.  Long pieces (stream_write()) leave at once, from where they lie.
  *
  * One thread: that of the loop. */
 #ifndef NET_STREAM_H
@@ -27,6 +27,7 @@ struct stream {
 	struct tls_stream *tls; /* NULL: plain */
 	struct buffer out; /* unsent, not encrypted yet */
 	bool full; /* the socket accepts no more for now */
+	bool has_written; /* stream_write() has sent bytes; the owner clears it */
 	bool paused; /* not read from */
 	bool end_known; /* the owner knows that the peer has closed its half */
 };
@@ -55,6 +56,11 @@ static inline int stream_add(struct stream *s, const void *data, size_t len)
 	return buffer_add(s->shelf, &s->out, data, len);
 }
 
+/* Adds output, too.  Where it is long, what is queued and then `data` are sent at once, as far
+ * as the socket accepts them, and only the rest is copied.  A connection that has failed shows
+ * in stream_flush().  0 or -ENOMEM. */
+int stream_write(struct stream *s, const void *data, size_t len);
+
 /* Sends queued output.  Returns the number of bytes that the socket accepted.  If that is
  * not all, `full` is set, and the loop calls `ready` when the socket has room. */
 ssize_t stream_flush(struct stream *s);
@@ -64,6 +70,12 @@ int stream_flush_later(struct stream *s);
 
 /* Unsent bytes. */
 size_t stream_unsent(const struct stream *s);
+
+/* Do unsent bytes, or the owner with more of them, wait for room in the socket? */
+static inline bool stream_awaits_room(const struct stream *s)
+{
+	return s->full || stream_unsent(s) > 0;
+}
 
 /* Stops or resumes reading. */
 int stream_pause(struct stream *s, bool paused);
