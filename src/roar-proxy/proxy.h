@@ -2,7 +2,8 @@
  *
  *	serve.c		from the options to the end of the program
  *	run.c		listeners, and the object log of the run that they belong to
- *	passage.c	one request: from the client to the upstream, and its reply back
+ *	passage.c	one request: from the client to the upstream
+ *	passage_reply.c	its reply: from the upstream to the client
  *	upstream.c	where a request goes, its fields and its signature
  *	upload.c	the body of a request: payload modes and checksums
  *	record.c	what a request did, as a line of the log
@@ -162,13 +163,23 @@ struct passage {
 
 extern const struct http_handler passage_handler;
 
+/* Sends the request to the upstream as soon as there are keys to sign it. */
+void passage_send(struct passage *p);
 /* Sends the request to the upstream, with these keys; NULL: anonymous. */
 void passage_forward(struct passage *p, const struct sigv4_credentials *keys);
-/* Answers with an error of S3, or cuts the reply that has begun. */
+/* Answers with an error of S3. */
+void passage_answer(struct passage *p, unsigned status, const char *code,
+		    const char *message);
+/* The same, or cuts the reply that has begun; the passage has ended then. */
 void passage_refuse(struct passage *p, unsigned status, const char *code,
 		    const char *message);
 /* Ends those whose clients have left. */
 void passage_end_detached(struct run *run);
+void passage_free(struct passage *p);
+
+/* ---- passage_reply.c ---- */
+
+extern const struct http_call_events passage_events;
 
 /* ---- upstream.c ---- */
 
