@@ -142,7 +142,6 @@ static void on_body(struct http_call *c, const char *data, size_t len)
 {
 	struct passage *p = c->data;
 
-	record_received(p, data, len);
 	if ((p->keeps || p->holds) && p->kept.len + len <= PASSAGE_MAX_KEPT)
 		str_add(&p->kept, data, len);
 	else if (p->holds)
@@ -151,6 +150,7 @@ static void on_body(struct http_call *c, const char *data, size_t len)
 		p->keeps = false;
 	if (!p->holds)
 		write_reply(p, data, len);
+	record_received(p, data, len); /* while the client reads */
 }
 
 /* The region that a held reply names; NULL: none, or the one that it went to. */

@@ -168,10 +168,12 @@ static int add_content(struct passage *p, const char *data, size_t len)
 		s3_checksum_update(&p->claimed_sum, data, len);
 	if (p->has_sum)
 		s3_checksum_update(&p->sum, data, len);
-	record_sent(p, data, len);
 	if (p->checks_chunks && p->decoder->left == 0)
 		r = end_claimed(p);
-	return r < 0 ? r : s3_chunk_encoder_add(&p->encoder, data, len);
+	if (r == 0)
+		r = s3_chunk_encoder_add(&p->encoder, data, len);
+	record_sent(p, data, len); /* while the upstream reads */
+	return r;
 }
 
 static int add_trailer(struct passage *p)
@@ -239,8 +241,8 @@ int upload_add(struct passage *p, const char *data, size_t len)
 	if (p->decoder) {
 		r = add_chunks(p, data, len);
 	} else {
-		record_sent(p, data, len);
 		r = http_call_write(p->call, data, len);
+		record_sent(p, data, len); /* while the upstream reads */
 	}
 	/* The upstream takes no more: its reply, or the end of the call, follows. */
 	if (r == -EPIPE)
