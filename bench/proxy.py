@@ -183,6 +183,7 @@ class Transfer:
 
     def __init__(self, bench, origin):
         self.bench = bench
+        self.origin = origin
         self.endpoint = origin.endpoint
         self.project = bench.project("transfer", bench.ram)
         self.aws = shutil.which("aws", path="/usr/bin") or shutil.which("aws")
@@ -214,18 +215,21 @@ class Transfer:
     def rows(self, title, source, goal, reps):
         many = os.path.isdir(source)
         slash = "/" if many else ""
-        times = {("put", w): [] for w in ("roar", "awscli")}
-        times.update({("get", w): [] for w in ("roar", "awscli")})
-        for _ in range(self.bench.reps(reps)):
+        names = os.listdir(source) if many else [""]
+        times = {(what, way): [] for what in ("put", "get")
+                 for way in ("roar", "awscli")}
+        for i in range(self.bench.reps(reps) + 1):
             for way in random.sample(("roar", "awscli"), 2):
                 self.n += 1
-                url = f"s3://bench/t{self.n}{slash}"
+                key = f"bench/t{self.n}{slash}"
                 back = self.bench.fresh(self.project)
-                times["put", way].append(
-                    self.copy_s(way, source + slash, url, many))
-                times["get", way].append(
-                    self.copy_s(way, url, back + slash, many))
+                put_s = self.copy_s(way, source + slash, f"s3://{key}", many)
+                get_s = self.copy_s(way, f"s3://{key}", back + slash, many)
                 check_same(source, back)
+                self.origin.drop(key + name for name in names)
+                if i:  # the first warms up: the server has its memory then
+                    times["put", way].append(put_s)
+                    times["get", way].append(get_s)
         for what in ("put", "get"):
             ours, theirs = times[what, "roar"], times[what, "awscli"]
             self.bench.add(

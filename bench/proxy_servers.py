@@ -3,6 +3,7 @@
 All are processes of this machine on loopback.  The origin (s3_origin) verifies nothing and
 keeps nothing, so that what is before it is measured; roar-proxy signs each request anew."""
 
+import http.client
 import json
 import os
 import shutil
@@ -98,6 +99,15 @@ class Origin(Server):
         super().__init__("direct", [bench.tool("s3_origin"), "127.0.0.1:0"],
                          stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
+
+    def drop(self, keys):
+        """Deletes objects; the server uses their memory for those that follow."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        for key in keys:
+            connection.request("DELETE", f"/{key}")
+            if connection.getresponse().status != 204:
+                raise Failed(f"cannot delete '{key}'")
+        connection.close()
 
 
 def free_port():

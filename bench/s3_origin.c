@@ -12,13 +12,14 @@
  * multipart uploads are not. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "http/request_target.h"
@@ -26,19 +27,14 @@
 #include "net/listen.h"
 #include "s3/s3_chunks.h"
 #include "s3/s3_request.h"
+#include "s3_objects.h"
 
 enum { PIECE = 256 << 10, MAX_PARTS = 10000, MAX_KEYS = 1000 };
-
-struct object {
-	char *key;
-	char *data;
-	size_t len;
-};
 
 /* An upload in parts, by its number. */
 struct upload {
 	char *key;
-	struct object parts[MAX_PARTS + 1];
+	struct part parts[MAX_PARTS + 1];
 };
 
 /* One exchange. */
@@ -48,82 +44,23 @@ struct call {
 	struct s3_chunk_decoder chunks;
 	struct str body;
 	bool keeps; /* the body, not only reads it */
-	const char *data; /* of the reply; NULL: made */
+	const struct object *object; /* of the reply; NULL: made */
+	size_t part, at; /* what is sent next of it */
 	uint64_t left;
 };
 
-static struct object **objects; /* sorted by key */
-static size_t n_objects, cap_objects;
-static struct map by_key;
 static struct upload **uploads;
 static size_t n_uploads;
 static char zeros[PIECE];
 
-static void check(int r, const char *what)
+/* ---- bodies ---- */
+
+static struct part take_body(struct call *c)
 {
-	if (r >= 0)
-		return;
-	(void)fprintf(stderr, "s3_origin: %s: %s\n", what, strerror(-r));
-	exit(1);
-}
-
-static void *need(void *p)
-{
-	check(p ? 0 : -ENOMEM, "memory");
-	return p;
-}
-
-/* ---- objects ---- */
-
-static int compare(const void *a, const void *b)
-{
-	const struct object *const *x = a, *const *y = b;
-
-	return strcmp((*x)->key, (*y)->key);
-}
-
-static void keep(const char *key, struct object content)
-{
-	struct object *o = map_get(&by_key, key, strlen(key));
-
-	if (!o) {
-		if (n_objects == cap_objects) {
-			cap_objects = cap_objects ? 2 * cap_objects : 1024;
-			objects = need(realloc(objects,
-					       cap_objects * sizeof(*objects)));
-		}
-		o = objects[n_objects++] = need(calloc(1, sizeof(*o)));
-		o->key = need(strdup(key));
-		check(map_set(&by_key, o->key, strlen(key), o), "map");
-	}
-	free(o->data);
-	o->data = content.data;
-	o->len = content.len;
-}
-
-static void drop(const char *key)
-{
-	struct object *o = map_remove(&by_key, key, strlen(key));
-
-	for (size_t i = 0; o && i < n_objects; i++) {
-		if (objects[i] != o)
-			continue;
-		objects[i] = objects[--n_objects];
-		break;
-	}
-	if (o) {
-		free(o->data);
-		free(o->key);
-		free(o);
-	}
-}
-
-static struct object take_body(struct call *c)
-{
-	struct object o = { .data = c->body.data, .len = c->body.len };
+	struct part p = { .data = c->body.data, .len = c->body.len };
 
 	c->body = STR_INIT;
-	return o;
+	return p;
 }
 
 /* ---- replies ---- */
@@ -148,17 +85,34 @@ static void reply_error(struct http_exchange *x, unsigned status,
 static void send_more(struct http_exchange *x)
 {
 	struct call *c = x->data;
+	const struct part *p = c->object ? &c->object->parts[c->part] : NULL;
 	size_t n = c->left < PIECE ? (size_t)c->left : PIECE;
 
-	(void)http_reply_write(x, c->data ? c->data : zeros, n);
-	if (c->data)
-		c->data += n;
+	if (p && n > p->len - c->at)
+		n = p->len - c->at;
+	(void)http_reply_write(x, p && n ? p->data + c->at : zeros, n);
+	c->at += n;
+	if (p && c->at == p->len) {
+		c->part++;
+		c->at = 0;
+	}
 	c->left -= n;
 	if (c->left == 0)
 		http_reply_end(x);
 }
 
-static void reply_bytes(struct http_exchange *x, const char *data,
+static void seek(struct call *c, const struct object *o, uint64_t offset)
+{
+	c->object = o;
+	if (!o)
+		return;
+	for (; o->parts[c->part].len <= offset; c->part++)
+		offset -= o->parts[c->part].len;
+	c->at = (size_t)offset;
+}
+
+/* Of an object, or so many that are made. */
+static void reply_bytes(struct http_exchange *x, const struct object *o,
 			uint64_t size)
 {
 	struct call *c = x->data;
@@ -177,8 +131,9 @@ static void reply_bytes(struct http_exchange *x, const char *data,
 			      first, last, size);
 		http_reply_field(x, "Content-Range", text);
 	}
-	c->data = data ? data + first : NULL;
 	c->left = size ? last + 1 - first : 0;
+	if (c->left)
+		seek(c, o, first);
 	http_reply_begin(x, range ? 206 : 200, (int64_t)c->left);
 	if (strcmp(x->request->method, "HEAD") == 0)
 		http_reply_end(x);
@@ -198,11 +153,11 @@ static void do_get(struct http_exchange *x)
 		reply_bytes(x, NULL, strtoull(key + 5, NULL, 10));
 		return;
 	}
-	o = map_get(&by_key, key, strlen(key));
+	o = objects_find(key);
 	if (!o)
 		reply_error(x, 404, "NoSuchKey");
 	else
-		reply_bytes(x, o->data, o->len);
+		reply_bytes(x, o, o->size);
 }
 
 static void reply_stored(struct http_exchange *x)
@@ -214,9 +169,10 @@ static void reply_stored(struct http_exchange *x)
 static void do_put(struct http_exchange *x)
 {
 	struct call *c = x->data;
+	struct part whole = take_body(c);
 
 	if (c->keeps)
-		keep(c->request.key, take_body(c));
+		objects_keep(c->request.key, &whole, 1);
 	reply_stored(x);
 }
 
@@ -224,7 +180,7 @@ static void do_delete(struct http_exchange *x)
 {
 	struct call *c = x->data;
 
-	drop(c->request.key);
+	objects_drop(c->request.key);
 	http_reply(x, 204, NULL, NULL, 0);
 }
 
@@ -272,26 +228,19 @@ static void do_complete_upload(struct http_exchange *x)
 {
 	struct call *c = x->data;
 	struct upload *u = find_upload(c);
-	struct str all = STR_INIT, text = STR_INIT;
-	size_t size = 0;
+	struct str text = STR_INIT;
+	size_t n = 0;
 
 	if (!u) {
 		reply_error(x, 404, "NoSuchUpload");
 		return;
 	}
 	for (size_t i = 1; i <= MAX_PARTS; i++)
-		size += u->parts[i].len;
-	check(str_reserve(&all, size + 1), "memory");
-	for (size_t i = 1; i <= MAX_PARTS; i++) {
-		str_add(&all, u->parts[i].data, u->parts[i].len);
-		free(u->parts[i].data);
-		u->parts[i] = (struct object){ 0 };
-	}
-	if (strncmp(u->key, "sink", 4) == 0)
-		str_release(&all);
-	else
-		keep(u->key,
-		     (struct object){ .data = all.data, .len = all.len });
+		if (u->parts[i].len)
+			u->parts[n++] = u->parts[i];
+	if (n)
+		objects_keep(u->key, u->parts, n);
+	memset(u->parts, 0, sizeof(u->parts));
 	str_addf(&text,
 		 "<CompleteMultipartUploadResult><Bucket>%s</Bucket>"
 		 "<Key>%s</Key><ETag>\"00000000000000000000000000000000-1\""
@@ -309,14 +258,12 @@ static void do_list(struct http_exchange *x)
 	const char *after = http_target_query(&c->pool, target,
 					      "continuation-token");
 	struct str text = STR_INIT, items = STR_INIT;
+	const struct object *o;
 	const char *last = "";
 	size_t n = 0, i;
 
 	prefix = prefix ? prefix : "";
-	qsort(objects, n_objects, sizeof(*objects), compare);
-	for (i = 0; i < n_objects && n < MAX_KEYS; i++) {
-		const struct object *o = objects[i];
-
+	for (i = 0; (o = objects_at(i)) && n < MAX_KEYS; i++) {
 		if (strncmp(o->key, prefix, strlen(prefix)) != 0 ||
 		    (after && strcmp(o->key, after) <= 0))
 			continue;
@@ -324,7 +271,7 @@ static void do_list(struct http_exchange *x)
 			 "<Contents><Key>%s</Key><Size>%zu</Size><ETag>\"0-1\""
 			 "</ETag><LastModified>2026-11-18T00:00:00.000Z"
 			 "</LastModified></Contents>",
-			 o->key, o->len);
+			 o->key, (size_t)o->size);
 		last = o->key;
 		n++;
 	}
@@ -447,6 +394,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* What objects had is used again: the pages of new memory cost more than the bytes
+	 * that are written to them. */
+	(void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	limits.max_connections = 4096;
 	limits.max_unsent = (size_t)1 << 30;
 	check(listen_open(argv[1], 10000, &socket, &err), "listen");
