@@ -1,7 +1,8 @@
 /* download.c - fetches objects, large ones in ranges
  *
  * pump() begins requests while there is room: ranges of files that were begun first, then the
- * next file.  A range is a few leaves; each is handed to the file when its last byte is in. */
+ * next file.  A range is a few leaves; each is handed to the file when its last byte is in.
+ * A second thread hashes and writes the large ones while others arrive. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,20 +10,39 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "net/side_thread.h"
 #include "s3/s3_driver.h"
 #include "transfer/download_file.h"
 
-enum { RANGE_LEAVES = TRANSFER_PART / TRANSFER_LEAF };
+enum {
+	RANGE_LEAVES = TRANSFER_PART / TRANSFER_LEAF,
+	MAX_ASIDE = 8, /* leaves that wait for the second thread */
+};
 
 struct download {
 	struct transfer *t;
 	size_t next; /* item to begin */
 	struct list files; /* begun */
 	struct list ranges; /* under way */
+	struct side_thread *side; /* stores leaves */
+	struct leaf *spare; /* full ones, to be used again: new pages are slow */
 	unsigned n_flying;
 	bool done;
 	int result; /* 0, or the first failure */
 	struct roar_error *err;
+};
+
+/* Bytes of one leaf on their way to the file. */
+struct leaf {
+	struct side_job job; /* first: its pointer is ours */
+	struct leaf *next; /* while it is spare */
+	struct download *download;
+	struct download_file *file;
+	uint64_t index;
+	size_t n, len; /* bytes that are in it, and that it has */
+	int result; /* of storing it */
+	struct roar_error err;
+	uint8_t data[];
 };
 
 /* A request under way. */
@@ -31,10 +51,9 @@ struct range {
 	struct download *download;
 	struct download_file *file;
 	struct s3_call *call;
-	uint64_t leaf,
-		end; /* the leaf that is being filled, and where it ends */
-	uint8_t *data; /* of that leaf; NULL: bytes are streamed */
-	size_t n, len; /* bytes that are in it, and that it has */
+	uint64_t next,
+		end; /* the leaf that is being filled, and the last + 1 */
+	struct leaf *leaf; /* NULL: there is none yet */
 };
 
 static void pump(struct download *d);
@@ -46,12 +65,90 @@ static void fail(struct download *d, int error)
 	d->done = true;
 }
 
+/* ---- leaves ---- */
+
+static struct leaf *new_leaf(struct range *r)
+{
+	struct download *d = r->download;
+	size_t len = download_file_leaf_len(r->file, r->next);
+	struct leaf *l = len == TRANSFER_LEAF ? d->spare : NULL;
+
+	if (l)
+		d->spare = l->next;
+	else
+		l = malloc(sizeof(*l) + len);
+	if (l)
+		*l = (struct leaf){ .download = d,
+				    .file = r->file,
+				    .index = r->next,
+				    .len = len };
+	return l;
+}
+
+static void free_leaf(struct download *d, struct leaf *l)
+{
+	if (!l || l->len < TRANSFER_LEAF) {
+		free(l);
+		return;
+	}
+	l->next = d->spare;
+	d->spare = l;
+}
+
 static void free_range(struct range *r)
 {
 	list_remove(&r->link);
 	r->download->n_flying--;
-	free(r->data);
+	download_file_release(r->file);
+	free_leaf(r->download, r->leaf);
 	free(r);
+}
+
+static void finish_if_whole(struct download *d, struct download_file *f)
+{
+	int r;
+
+	if (!download_file_is_whole(f))
+		return;
+	r = download_file_finish(f, d->err);
+	download_file_close(f);
+	if (r < 0)
+		fail(d, r);
+}
+
+static void store_leaf(struct side_job *j)
+{
+	struct leaf *l = (struct leaf *)j;
+
+	l->result = download_file_store_leaf(l->file, l->index, l->data, l->len,
+					     &l->err);
+}
+
+static void end_leaf(struct side_job *j)
+{
+	struct leaf *l = (struct leaf *)j;
+	struct download *d = l->download;
+	struct download_file *f = l->file;
+
+	if (l->result < 0 && !d->done)
+		fail(d, error_set(d->err, l->result, "%s", l->err.text));
+	if (l->result == 0)
+		download_file_note_leaf(f, l->index);
+	free_leaf(d, l);
+	if (d->done)
+		return;
+	finish_if_whole(d, f);
+	pump(d);
+}
+
+/* A small leaf is stored sooner than it is handed over. */
+static void hand_over(struct download *d, struct leaf *l)
+{
+	l->job = (struct side_job){ .run = store_leaf, .done = end_leaf };
+	if (l->len == TRANSFER_LEAF && side_thread_add(d->side, &l->job))
+		return;
+	store_leaf(&l->job);
+	end_leaf(&l->job);
 }
 
 /* ---- the reply ---- */
@@ -83,28 +180,29 @@ static int add_bytes(struct range *r, const char *bytes, size_t len)
 {
 	struct download *d = r->download;
 
-	while (len) {
-		size_t n = r->len - r->n < len ? r->len - r->n : len;
-		int e;
+	while (len && !d->done) {
+		struct leaf *l = r->leaf;
+		size_t n;
 
-		if (r->leaf == r->end)
+		if (r->next == r->end)
 			return error_set(d->err, -EPROTO,
 					 "the server sends more of '%s' than it "
 					 "was asked for",
 					 download_file_item(r->file)->place);
-		memcpy(r->data + r->n, bytes, n);
-		r->n += n;
+		if (!l)
+			l = r->leaf = new_leaf(r);
+		if (!l)
+			return error_set(d->err, -ENOMEM, "out of memory");
+		n = l->len - l->n < len ? l->len - l->n : len;
+		memcpy(l->data + l->n, bytes, n);
+		l->n += n;
 		bytes += n;
 		len -= n;
-		if (r->n < r->len)
+		if (l->n < l->len)
 			return 0;
-		e = download_file_add_leaf(r->file, r->leaf, r->data, r->len,
-					   d->err);
-		if (e < 0)
-			return e;
-		r->n = 0;
-		if (++r->leaf < r->end)
-			r->len = download_file_leaf_len(r->file, r->leaf);
+		r->leaf = NULL;
+		r->next++;
+		hand_over(d, l);
 	}
 	return 0;
 }
@@ -117,19 +215,10 @@ static void on_body(void *data, const char *bytes, size_t len)
 
 	if (d->done)
 		return;
-	e = r->data ? add_bytes(r, bytes, len) :
-		      download_file_append(r->file, bytes, len, d->err);
+	e = r->end ? add_bytes(r, bytes, len) :
+		     download_file_append(r->file, bytes, len, d->err);
 	if (e < 0)
 		fail(d, e);
-}
-
-static void finish_file(struct download *d, struct download_file *f)
-{
-	int r = download_file_finish(f, d->err);
-
-	download_file_close(f);
-	if (r < 0)
-		fail(d, r);
 }
 
 static void on_end(void *data, const struct s3_reply *reply)
@@ -137,8 +226,7 @@ static void on_end(void *data, const struct s3_reply *reply)
 	struct range *r = data;
 	struct download *d = r->download;
 	struct download_file *f = r->file;
-	bool is_stream = !r->data;
-	bool is_short = r->leaf < r->end;
+	bool is_short = r->next < r->end;
 
 	r->call = NULL;
 	download_file_item(f)->n_requests++;
@@ -162,8 +250,8 @@ static void on_end(void *data, const struct s3_reply *reply)
 				  download_file_item(f)->place));
 		return;
 	}
-	if (is_stream || download_file_is_whole(f))
-		finish_file(d, f);
+	download_file_end_stream(f);
+	finish_if_whole(d, f);
 	pump(d);
 }
 
@@ -204,19 +292,17 @@ static void begin_range(struct download *d, struct download_file *f,
 	if (r) {
 		*r = (struct range){ .download = d,
 				     .file = f,
-				     .leaf = first,
+				     .next = first,
 				     .end = first + n };
 		list_add(&d->ranges, &r->link);
 		d->n_flying++;
-		r->len = n ? download_file_leaf_len(f, first) : 0;
-		r->data = n ? malloc(r->len + 1) : NULL;
+		download_file_hold(f);
 		if (to > item->size_bytes)
 			to = item->size_bytes;
 		/* All of it needs no range, which some servers do not have. */
 		if (!n || (from == 0 && to == item->size_bytes))
 			to = -1;
-		if (!n || r->data)
-			e = send_range(r, from, to);
+		e = send_range(r, from, to);
 	}
 	if (e == 0)
 		return;
@@ -251,12 +337,14 @@ static void begin_item(struct download *d, struct transfer_item *item)
 	}
 	list_add(&d->files, download_file_link(f));
 	if (item->size_bytes == 0) {
-		r = download_file_add_leaf(f, 0, "", 0, d->err);
+		r = download_file_store_leaf(f, 0, "", 0, d->err);
 		if (r < 0)
 			fail(d, r);
+		else
+			download_file_note_leaf(f, 0);
 	}
 	if (download_file_is_whole(f))
-		finish_file(d, f);
+		finish_if_whole(d, f);
 	else if (item->size_bytes < 0)
 		begin_range(d, f, 0, 0);
 	else
@@ -285,6 +373,8 @@ static void pump(struct download *d)
 
 static void release(struct download *d)
 {
+	d->done = true;
+	side_thread_free(d->side);
 	LIST_EACH(it, after, &d->ranges) {
 		struct range *r = container_of(it, struct range, link);
 
@@ -293,13 +383,19 @@ static void release(struct download *d)
 	}
 	LIST_EACH(it, after, &d->files)
 		download_file_close(download_file_of(it));
+	for (struct leaf *l; (l = d->spare);) {
+		d->spare = l->next;
+		free(l);
+	}
 }
 
 int download_run(struct transfer *t, struct roar_error *err)
 {
 	struct download d = { .t = t, .err = err };
-	int r;
+	int r = side_thread_new(s3_driver_loop(t->driver), MAX_ASIDE, &d.side);
 
+	if (r < 0)
+		return error_set(err, r, "cannot fetch: %s", strerror(-r));
 	t->progress.verb = "fetching";
 	list_init(&d.files);
 	list_init(&d.ranges);

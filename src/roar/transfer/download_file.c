@@ -31,6 +31,8 @@ struct download_file {
 	uint64_t next, n_there;
 	struct multihash stream; /* where it is not */
 	uint64_t n_streamed;
+	bool has_ended; /* likewise */
+	unsigned n_held;
 };
 
 struct list *download_file_link(struct download_file *f)
@@ -291,8 +293,9 @@ static int write_at(struct download_file *f, const void *data, size_t len,
 	return 0;
 }
 
-int download_file_add_leaf(struct download_file *f, uint64_t index,
-			   const void *data, size_t len, struct roar_error *err)
+int download_file_store_leaf(struct download_file *f, uint64_t index,
+			     const void *data, size_t len,
+			     struct roar_error *err)
 {
 	int r = leaf_tree_fill(&f->tree, index, data, len);
 
@@ -300,16 +303,17 @@ int download_file_add_leaf(struct download_file *f, uint64_t index,
 		return error_set(err, r,
 				 "'%s' has another size than the server said",
 				 f->item->place);
-	r = write_at(f, data, len, index * TRANSFER_LEAF, err);
-	if (r < 0)
-		return r;
+	return write_at(f, data, len, index * TRANSFER_LEAF, err);
+}
+
+void download_file_note_leaf(struct download_file *f, uint64_t index)
+{
 	f->n_there++;
-	transfer_advance(f->t, len);
+	transfer_advance(f->t, download_file_leaf_len(f, index));
 	if (f->state_fd >= 0)
 		(void)transfer_state_add_leaf(f->state_fd, index,
 					      f->tree.values +
 						      index * BLAKE3_LEN);
-	return 0;
 }
 
 int download_file_append(struct download_file *f, const void *data, size_t len,
@@ -325,9 +329,25 @@ int download_file_append(struct download_file *f, const void *data, size_t len,
 	return 0;
 }
 
+void download_file_end_stream(struct download_file *f)
+{
+	f->has_ended = is_stream(f);
+}
+
+void download_file_hold(struct download_file *f)
+{
+	f->n_held++;
+}
+
+void download_file_release(struct download_file *f)
+{
+	f->n_held--;
+}
+
 bool download_file_is_whole(const struct download_file *f)
 {
-	return !is_stream(f) && f->n_there == f->tree.n_leaves;
+	return f->n_held == 0 &&
+	       (is_stream(f) ? f->has_ended : f->n_there == f->tree.n_leaves);
 }
 
 /* ---- the end ---- */

@@ -29,13 +29,21 @@ struct transfer_item *download_file_item(const struct download_file *f);
 uint64_t download_file_take_leaves(struct download_file *f, uint64_t max,
 				   uint64_t *ret_first);
 size_t download_file_leaf_len(const struct download_file *f, uint64_t index);
-/* A leaf is complete. */
-int download_file_add_leaf(struct download_file *f, uint64_t index,
-			   const void *data, size_t len,
-			   struct roar_error *err);
+/* Hashes and writes a leaf that is complete.  Other threads may store other leaves. */
+int download_file_store_leaf(struct download_file *f, uint64_t index,
+			     const void *data, size_t len,
+			     struct roar_error *err);
+/* After that: it counts. */
+void download_file_note_leaf(struct download_file *f, uint64_t index);
 /* The next bytes of a file whose size is not known. */
 int download_file_append(struct download_file *f, const void *data, size_t len,
 			 struct roar_error *err);
+/* All of them have come; of no effect where the size is known. */
+void download_file_end_stream(struct download_file *f);
+/* Requests that are under way hold it. */
+void download_file_hold(struct download_file *f);
+void download_file_release(struct download_file *f);
+/* Is everything there, and nobody holds it? */
 bool download_file_is_whole(const struct download_file *f);
 
 /* Checks the digest, gives the file its name, and fills in the item.  -EBADMSG: it is not the

@@ -12,8 +12,8 @@
  *	transfer_tag.c      the tag in the git repository
  *	transfer_report.c   begin and end: progress, failures, what was done
  *
- * cmd/put.c and cmd/get.c tell the story.  Everything happens on one thread, on the loop of an
- * S3 driver; many requests are under way at a time.
+ * cmd/put.c and cmd/get.c tell the story.  Everything happens on the loop of an S3 driver, but
+ * for large pieces of downloads (side_thread.h); many requests are under way at a time.
  *
  * The content of every file is hashed as it is sent or received, from the same bytes.  An
  * object carries its BLAKE3 as metadata (S3_BLAKE3_FIELD), which `roar get` checks. */
