@@ -247,7 +247,8 @@ static void on_peer_closing(struct http_connection *c)
 static void receive(struct http_connection *c)
 {
 	struct http_server *s = c->server;
-	ssize_t n = stream_read(&c->stream, s->scratch, sizeof(s->scratch));
+	char *input = s->input; /* the handler may take it */
+	ssize_t n = stream_read(&c->stream, input, HTTP_READ_LEN);
 
 	if (n == -EAGAIN)
 		return;
@@ -257,13 +258,13 @@ static void receive(struct http_connection *c)
 		c->peer_ended = true;
 		on_peer_closing(c);
 	} else if (buffer_len(&c->in) == 0) {
-		size_t used = process(c, s->scratch, (size_t)n);
+		size_t used = process(c, input, (size_t)n);
 
 		if (used < (size_t)n &&
-		    buffer_add(&s->shelf, &c->in, s->scratch + used,
+		    buffer_add(&s->shelf, &c->in, input + used,
 			       (size_t)n - used) < 0)
 			c->is_broken = true;
-	} else if (buffer_add(&s->shelf, &c->in, s->scratch, (size_t)n) < 0) {
+	} else if (buffer_add(&s->shelf, &c->in, input, (size_t)n) < 0) {
 		c->is_broken = true;
 	} else {
 		process_kept(c);
@@ -374,6 +375,18 @@ void http_exchange_pause(struct http_exchange *x, bool paused)
 {
 	x->connection->is_paused = paused;
 	connection_wake(x->connection);
+}
+
+char *http_exchange_take_input(struct http_exchange *x, const char *data,
+			       char *other)
+{
+	struct http_server *s = x->connection->server;
+	char *input = s->input;
+
+	if (data < input || data >= input + HTTP_READ_LEN)
+		return NULL;
+	s->input = other;
+	return input;
 }
 
 int http_exchange_socket(const struct http_exchange *x)

@@ -21,6 +21,8 @@
 #include "base/pool.h"
 
 enum {
+	/* Bytes of one read(): large bodies wake their readers less often. */
+	HTTP_READ_LEN = 512 << 10,
 	HTTP_MAX_FIELDS = 128,
 	HTTP_LENGTH_CHUNKED = -1, /* the body says itself where it ends */
 	HTTP_LENGTH_CLOSE = -2, /* the end of the connection ends the body */

@@ -118,9 +118,14 @@ int http_client_new(struct loop *loop, struct tls_client *tls,
 		    struct http_client **ret)
 {
 	struct http_client *c = calloc(1, sizeof(*c));
+	char *input = malloc(HTTP_READ_LEN);
 
-	if (!c)
+	if (!c || !input) {
+		free(input);
+		free(c);
 		return -ENOMEM;
+	}
+	c->input = input;
 	c->loop = loop;
 	c->tls = tls;
 	c->proxies = proxies;
@@ -159,10 +164,23 @@ void http_client_free(struct http_client *client)
 	loop_timer_clear(client->loop, &client->memory_timer);
 	map_release(&client->origins);
 	shelf_release(&client->shelf);
+	free(client->input);
 	free(client);
 }
 
 struct http_client_counts http_client_counts(const struct http_client *c)
 {
 	return c->counts;
+}
+
+char *http_call_take_input(struct http_call *call, const char *data,
+			   char *other)
+{
+	struct http_client *client = ((struct client_call *)call)->client;
+	char *input = client->input;
+
+	if (data < input || data >= input + HTTP_READ_LEN)
+		return NULL;
+	client->input = other;
+	return input;
 }

@@ -138,6 +138,10 @@ void http_call_trailer(struct http_call *c, const char *name,
 void http_call_finish(struct http_call *c);
 /* Bytes that were written and have not left. */
 size_t http_call_backlog(const struct http_call *c);
+/* In body(): keeps the memory that `data` lies in, HTTP_READ_LEN bytes by malloc(), and gives
+ * the client `other` for it, which is the same.  NULL: the data lies elsewhere, and nothing has
+ * changed. */
+char *http_call_take_input(struct http_call *c, const char *data, char *other);
 /* Stops the reply's body, or goes on with it. */
 void http_call_pause(struct http_call *c, bool paused);
 

@@ -1,4 +1,4 @@
-/* http_client_conn.c - connections, their time and their input, see http_client_internal.h
+/* http_client_conn.c - connections and their input, see http_client_internal.h
  *
  * What arrives is parsed where it was read to; only the rest of it, the beginning of a
  * head or what a paused caller does not take, is kept in `in`. */
@@ -15,7 +15,6 @@
 /* ---- life ---- */
 
 static void on_later(struct loop_later *l);
-static void on_timer(struct loop_timer *t);
 
 struct client_conn *client_conn_new(struct client_origin *origin,
 				    struct http_client *client)
@@ -29,7 +28,7 @@ struct client_conn *client_conn_new(struct client_origin *origin,
 	c->since_ms = loop_now_ms(client->loop);
 	c->socket.fd = c->stream.fd.fd = -1;
 	c->later.call = on_later;
-	c->timer.due = on_timer;
+	c->timer.due = client_conn_on_timer;
 	list_init(&c->idle);
 	list_init(&c->idle_here);
 	list_add(&client->connections, &c->all);
@@ -112,75 +111,6 @@ static void end(struct client_conn *c)
 void client_conn_refresh(struct client_conn *c)
 {
 	c->since_ms = loop_now_ms(c->client->loop);
-}
-
-/* ---- time ---- */
-
-/* How long the server may be quiet; -1: for ever, since the caller has to do something. */
-static int64_t patience_ms(const struct client_conn *c)
-{
-	const struct http_client_limits *l = &c->client->limits;
-	const struct client_call *call = c->call;
-
-	if (c->step != STEP_OPEN)
-		return l->connect_ms;
-	if (!call)
-		return l->keep_ms;
-	if (stream_awaits_room(&c->stream))
-		return l->stall_ms;
-	if (c->in_body || buffer_len(&c->in))
-		return call->is_paused ? -1 : l->stall_ms;
-	if (client_call_awaits_continue(call))
-		return l->continue_ms;
-	return call->has_finished ? l->first_byte_ms : -1;
-}
-
-void client_conn_watch(struct client_conn *c)
-{
-	int64_t patience = patience_ms(c), due = c->since_ms + patience;
-
-	if (patience < 0)
-		loop_timer_clear(c->client->loop, &c->timer);
-	else if ((!loop_timer_is_set(&c->timer) ||
-		  due < c->timer.timer.due_ms) &&
-		 loop_timer_set(c->client->loop, &c->timer, due) < 0)
-		client_conn_fail_call(c, -ENOMEM, "no memory for a timer");
-}
-
-static void fail_late(struct client_conn *c)
-{
-	if (c->step != STEP_OPEN)
-		client_conn_fail(c, -ETIMEDOUT,
-				 "cannot connect to '%s:%s': no connection "
-				 "within %lld ms",
-				 c->origin->url.host, c->origin->url.port,
-				 (long long)c->client->limits.connect_ms);
-	else
-		client_conn_fail_call(c, -ETIMEDOUT,
-				      !c->call ? "the connection was not used" :
-				      c->in_body ?
-						 "the reply stalled" :
-				      stream_awaits_room(&c->stream) ?
-						 "the server does not read" :
-						 "there was no reply in time");
-}
-
-static void on_timer(struct loop_timer *t)
-{
-	struct client_conn *c = container_of(t, struct client_conn, timer);
-	int64_t patience = patience_ms(c);
-
-	/* It was dropped in this round, and has no origin any more. */
-	if (c->error)
-		return;
-	if (patience < 0 ||
-	    loop_now_ms(c->client->loop) < c->since_ms + patience)
-		client_conn_watch(c);
-	else if (c->step == STEP_OPEN && c->call &&
-		 client_call_awaits_continue(c->call) && !c->in_body)
-		client_conn_begin_body(c);
-	else
-		fail_late(c);
 }
 
 /* ---- the reply ---- */
@@ -336,8 +266,8 @@ static void on_end_of_input(struct client_conn *c)
 static void receive(struct client_conn *c)
 {
 	struct http_client *client = c->client;
-	ssize_t n = stream_read(&c->stream, client->scratch,
-				sizeof(client->scratch));
+	char *input = client->input; /* the caller may take it */
+	ssize_t n = stream_read(&c->stream, input, HTTP_READ_LEN);
 	bool has_kept = buffer_len(&c->in) > 0;
 	size_t used = 0;
 
@@ -356,10 +286,9 @@ static void receive(struct client_conn *c)
 	client_conn_refresh(c);
 	c->has_received = true;
 	if (!has_kept)
-		used = process(c, client->scratch, (size_t)n);
-	if (used < (size_t)n &&
-	    buffer_add(&client->shelf, &c->in, client->scratch + used,
-		       (size_t)n - used) < 0)
+		used = process(c, input, (size_t)n);
+	if (used < (size_t)n && buffer_add(&client->shelf, &c->in, input + used,
+					   (size_t)n - used) < 0)
 		client_conn_fail_call(c, -ENOMEM, "no memory for the reply");
 	else if (has_kept)
 		process_kept(c);

@@ -130,12 +130,11 @@ static void read_tunnel_reply(struct client_conn *c)
 	ssize_t n = stream_flush(&c->stream);
 
 	if (n >= 0)
-		n = stream_read(&c->stream, client->scratch,
-				sizeof(client->scratch));
+		n = stream_read(&c->stream, client->input, HTTP_READ_LEN);
 	if (n == -EAGAIN)
 		return;
-	if (n <= 0 || buffer_add(&client->shelf, &c->in, client->scratch,
-				 (size_t)n) < 0) {
+	if (n <= 0 ||
+	    buffer_add(&client->shelf, &c->in, client->input, (size_t)n) < 0) {
 		fail(c, n < 0 ? (int)n : -ECONNRESET,
 		     n < 0 ? strerror((int)-n) : "it closed the connection");
 		return;

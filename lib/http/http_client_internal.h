@@ -4,7 +4,8 @@
  *	http_client_request.c	the head of a request
  *	http_client_pool.c		origins, and which call gets which connection
  *	http_client_connect.c	from a name to an open connection, by way of a proxy
- *	http_client_conn.c		connections, their time and their input
+ *	http_client_conn.c		connections and their input
+ *	http_client_time.c		how long a server may take
  *	http_client_output.c		the bytes of a request
  *
  * Everything that may end a connection only marks it (client_conn_fail()).  It is freed at
@@ -23,8 +24,6 @@
 #include "net/stream.h"
 
 enum {
-	/* Bytes of one read(): a head and 64 KiB of a body, a common size, come in one. */
-	CLIENT_READ_LEN = 128 << 10,
 	CLIENT_MAX_KEY = HTTP_MAX_HOST + 16,
 	CLIENT_MAX_INTERIM = 16, /* replies of 1xx to one request */
 };
@@ -113,7 +112,7 @@ struct http_client {
 	struct list idle; /* of them, the longest unused first */
 	struct list hungry; /* origins with calls that wait */
 	struct loop_timer memory_timer; /* there was none for a connection */
-	char scratch[CLIENT_READ_LEN];
+	char *input; /* of HTTP_READ_LEN bytes, for one read() */
 };
 
 static inline bool client_call_awaits_continue(const struct client_call *call)
@@ -175,8 +174,12 @@ void client_conn_fail_call(struct client_conn *c, int error, const char *why);
 void client_conn_refresh(struct client_conn *c);
 /* At the end of the round. */
 void client_conn_wake(struct client_conn *c);
+
+/* ---- http_client_time.c ---- */
+
 /* Sets the timer by what is waited for now. */
 void client_conn_watch(struct client_conn *c);
+void client_conn_on_timer(struct loop_timer *t);
 
 /* ---- http_client_output.c ---- */
 

@@ -168,9 +168,14 @@ int http_server_new(struct loop *loop, const struct http_handler *handler,
 		    struct http_server **ret)
 {
 	struct http_server *s = calloc(1, sizeof(*s));
+	char *input = malloc(HTTP_READ_LEN);
 
-	if (!s)
+	if (!s || !input) {
+		free(input);
+		free(s);
 		return -ENOMEM;
+	}
+	s->input = input;
 	s->loop = loop;
 	s->handler = handler;
 	s->ctx = ctx;
@@ -195,6 +200,7 @@ void http_server_free(struct http_server *s)
 	loop_timer_clear(s->loop, &s->sweep);
 	shelf_release(&s->shelf);
 	str_release(&s->field);
+	free(s->input);
 	free(s);
 }
 

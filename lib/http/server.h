@@ -118,6 +118,11 @@ struct http_counts http_server_counts(const struct http_server *s);
 void http_exchange_set_max_body(struct http_exchange *x, uint64_t max_bytes);
 /* Stops the body, or goes on with it. */
 void http_exchange_pause(struct http_exchange *x, bool paused);
+/* In body(): keeps the memory that `data` lies in, HTTP_READ_LEN bytes by malloc(), and gives
+ * the server `other` for it, which is the same.  NULL: the data lies elsewhere, and nothing has
+ * changed. */
+char *http_exchange_take_input(struct http_exchange *x, const char *data,
+			       char *other);
 /* In begin(): the handler sends "100 Continue" itself, when it knows. */
 void http_exchange_defer_continue(struct http_exchange *x);
 void http_exchange_continue(struct http_exchange *x);

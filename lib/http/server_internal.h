@@ -11,9 +11,6 @@
 #include "net/acceptor.h"
 #include "net/stream.h"
 
-/* Bytes of one read(): a head and 64 KiB of a body, a common size, come in one. */
-enum { HTTP_READ_LEN = 128 << 10 };
-
 /* How far a reply is. */
 enum reply_state {
 	REPLY_NONE,
@@ -75,7 +72,7 @@ struct http_server {
 	struct str field; /* that every reply has, as a line */
 	int64_t date_s; /* of `date` */
 	char date[40];
-	char scratch[HTTP_READ_LEN];
+	char *input; /* of HTTP_READ_LEN bytes, for one read() */
 };
 
 /* ---- server.c ---- */

@@ -211,7 +211,8 @@ static void uploads_and_downloads_pass(void **state)
 	outcome_release(&o);
 	free(body);
 	/* No more waits in the middle than the limit and one read. */
-	assert_true(s->relay.max_waiting <= RELAY_ENOUGH + (160 << 10));
+	assert_true(s->relay.max_waiting <=
+		    RELAY_ENOUGH + HTTP_READ_LEN + (32 << 10));
 	assert_int_equal(http_client_counts(s->relay.client).n_connects, 1);
 }
 
@@ -245,7 +246,8 @@ static void a_slow_reader_stops_the_origin(void **state)
 		peer_pump(&s->peer);
 	assert_int_equal(o.n_ended, 0);
 	assert_true(o.body.len <= before + (128 << 10));
-	assert_true(s->relay.max_waiting <= RELAY_ENOUGH + (160 << 10));
+	assert_true(s->relay.max_waiting <=
+		    RELAY_ENOUGH + HTTP_READ_LEN + (32 << 10));
 	http_call_pause(o.call, false);
 	peer_pump_until(&s->peer, &o.n_ended);
 	assert_int_equal(o.body.len, LARGE);
