@@ -29,6 +29,7 @@ void passage_free(struct passage *p)
 	upload_release(p);
 	str_release(&p->kept);
 	str_release(&p->sent);
+	record_settle(p);
 	multihash_release(&p->hash);
 	pool_release(&p->pool);
 	run_release_one(p->run);

@@ -7,12 +7,13 @@
  *	upstream.c	where a request goes, its fields and its signature
  *	upload.c	the body of a request: payload modes and checksums
  *	record.c	what a request did, as a line of the log
+ *	hash_lane.c	content that a second thread hashes
  *	object_tree.c	the BLAKE3 of objects that pass in pieces
  *	object_parts.c	the parts of uploads among them
  *	peer_process.c	which process a connection comes from
  *	control.c	the socket by which a daemon gets and loses runs
  *
- * Everything runs on one loop and one thread.  Bodies stream both ways; each direction of a
+ * Everything but the hashing of large bodies runs on one loop and one thread.  Bodies stream both ways; each direction of a
  * request has at most PASSAGE_ENOUGH bytes waiting, and one read more.
  *
  * The client's own signature is for the proxy's address and is not checked: clients of our own
@@ -26,6 +27,7 @@
 #include "base/pool.h"
 #include "event/object_log.h"
 #include "hash/digest/multihash.h"
+#include "hash_lane.h"
 #include "http/http_client.h"
 #include "http/server.h"
 #include "net/listen.h"
@@ -67,6 +69,7 @@ struct proxy {
 	char time[SIGV4_TIME_SIZE]; /* X-Amz-Date of `time_s` */
 	int64_t time_s;
 	struct object_trees trees;
+	struct hash_lane lane;
 	struct peer_processes peers;
 	struct list runs;
 	struct list detached; /* passages without a client */
@@ -155,6 +158,7 @@ struct passage {
 	bool is_recorded; /* has a line to come */
 	bool hashes; /* content, by `hash` */
 	struct multihash hash;
+	bool is_aside; /* the lane may have pieces of it */
 	struct object_piece piece; /* by leaves, where it is a part */
 	uint64_t n_content; /* bytes that were stored or delivered */
 	int64_t first; /* of them in the object */
@@ -214,6 +218,8 @@ void record_sent(struct passage *p, const void *data, size_t len);
 /* The upstream's reply begins, a part of it has come, and it has ended. */
 void record_head(struct passage *p, const struct http_head *reply);
 void record_received(struct passage *p, const void *data, size_t len);
+/* Waits until what was added is hashed. */
+void record_settle(struct passage *p);
 /* Writes the line.  `error` is not 0 when the reply is not whole. */
 void record_end(struct passage *p, int error);
 

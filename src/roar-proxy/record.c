@@ -114,13 +114,44 @@ void record_begin(struct passage *p)
 	}
 }
 
+/* A piece of a large body goes to the lane; false: it cannot, and is to be hashed here. */
+static bool hash_aside(struct passage *p, const char *data, size_t len)
+{
+	struct hash_lane *lane = &proxy_of(p)->lane;
+	char *other, *buffer;
+
+	if (len < HASH_LANE_MIN || p->content_length < HASH_LANE_MIN_BODY ||
+	    p->decoder)
+		return false;
+	other = hash_lane_buffer(lane);
+	if (!other)
+		return false;
+	buffer = p->op.kind == OBJECT_GET ?
+			 http_call_take_input(p->call, data, other) :
+			 http_exchange_take_input(p->exchange, data, other);
+	if (!buffer)
+		return false;
+	hash_lane_add(lane, &p->hash, buffer, data, len);
+	p->is_aside = true;
+	return true;
+}
+
+void record_settle(struct passage *p)
+{
+	if (p->is_aside)
+		hash_lane_finish(&proxy_of(p)->lane);
+	p->is_aside = false;
+}
+
 static void add_content(struct passage *p, const void *data, size_t len)
 {
 	p->n_content += len;
-	if (p->hashes)
-		multihash_update(&p->hash, data, len);
-	else
+	if (!p->hashes) {
 		object_piece_add(&p->piece, data, len);
+	} else if (!hash_aside(p, data, len)) {
+		record_settle(p);
+		multihash_update(&p->hash, data, len);
+	}
 }
 
 void record_sent(struct passage *p, const void *data, size_t len)
@@ -159,7 +190,6 @@ static const char *take_field(struct passage *p, const struct http_head *reply,
 static int64_t field_number(const struct http_head *reply, const char *name)
 {
 	const char *text = http_head_get(reply, name);
-
 	int64_t n = -1;
 
 	if (text)
@@ -407,6 +437,7 @@ void record_end(struct passage *p, int error)
 	if (!p->is_recorded)
 		return;
 	p->is_recorded = false;
+	record_settle(p);
 	op->end_ns = clock_now_ns();
 	if (error)
 		op->flags |= p->is_refused ? OBJECT_ABORTED : OBJECT_UNFINISHED;

@@ -159,6 +159,8 @@ static int make_parts(struct proxy *p, struct roar_error *err)
 	int r = loop_new(&p->loop);
 
 	if (r == 0)
+		r = hash_lane_init(&p->lane, p->loop);
+	if (r == 0)
 		r = sigv4_new(&p->signer);
 	if (r < 0)
 		return error_set(err, r, "cannot start: %s", strerror(-r));
@@ -248,6 +250,7 @@ static void end(struct proxy *p)
 	control_free(p->control);
 	credentials_free(p->credentials);
 	http_client_free(p->client);
+	hash_lane_release(&p->lane);
 	http_proxies_release(&p->web_proxies);
 	tls_client_free(p->tls);
 	s3_endpoint_release(&p->endpoint);

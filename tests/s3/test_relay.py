@@ -85,6 +85,27 @@ def test_keys_arrive_as_they_are(server: Server, proxy: Proxy,
     assert [line.key for line in proxy.ended_log()] == [key, key]
 
 
+def test_large_bodies_at_once_are_hashed_apart(server: Server,
+                                               proxy: Proxy) -> None:
+    """Their pieces pass by turns, and a second thread hashes them."""
+    bodies = {f"k{i}": BODY[i:] + bytes([i]) * 2_000_000 for i in range(6)}
+
+    def pass_both_ways(key: str) -> None:
+        put(proxy, key, bodies[key])
+        get(proxy, key)
+
+    threads = [threading.Thread(target=pass_both_ways, args=[key])
+               for key in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log = proxy.ended_log()
+    for op in ("put", "get"):
+        assert {line.key: line.blake3 for line in of(log, op)} == \
+            {key: blake3(body) for key, body in bodies.items()}, op
+
+
 def test_a_raw_path_is_not_normalised(server: Server, proxy: Proxy) -> None:
     """What another client may send unescaped, or escape without need."""
     for target, key in (("/data/a%2Fb", "a/b"), ("/data/%61", "a"),
