@@ -13,7 +13,7 @@
 #include "net/side_thread.h"
 
 enum {
-	HASH_LANE_PIECES = 4,
+	HASH_LANE_PIECES = 8,
 	HASH_LANE_MIN = 32 << 10, /* bytes of a piece */
 	/* Bytes: to wake a thread for a smaller body takes as long as it saves. */
 	HASH_LANE_MIN_BODY = 2 << 20,
