@@ -13,8 +13,9 @@
  *	peer_process.c	which process a connection comes from
  *	control.c	the socket by which a daemon gets and loses runs
  *
- * Everything but the hashing of large bodies runs on one loop and one thread.  Bodies stream both ways; each direction of a
- * request has at most PASSAGE_ENOUGH bytes waiting, and one read more.
+ * Everything but the hashing of large bodies runs on one loop and one thread.  Bodies stream
+ * both ways; each direction of a request has at most PASSAGE_ENOUGH bytes waiting, and one read
+ * more.
  *
  * The client's own signature is for the proxy's address and is not checked: clients of our own
  * user have the proxy's access rights, and those of others are refused. */
