@@ -105,7 +105,9 @@ class Origin(Server):
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         for key in keys:
             connection.request("DELETE", f"/{key}")
-            if connection.getresponse().status != 204:
+            reply = connection.getresponse()
+            reply.read()
+            if reply.status != 204:
                 raise Failed(f"cannot delete '{key}'")
         connection.close()
 
