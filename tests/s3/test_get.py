@@ -357,3 +357,48 @@ def test_https_with_an_authority_of_our_own(tmp_path: Path) -> None:
     project.roar("get", url)
     assert (project.root / "weights.pt").read_bytes() == Files.content
     web.shutdown()
+
+
+def test_two_downloads_to_one_file_are_not_mixed(project: Project,
+                                                 server: Server) -> None:
+    data = os.urandom(LARGE)
+    put(server, "one", data)
+    put(server, "two", os.urandom(LARGE))
+    stall = server.fault("stall", op="get", key="one", at=1000)
+    first = project.start("get", "s3://data/one", "f")
+    deadline = time.monotonic() + 30
+    while not parts(project) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    done = project.roar("get", "s3://data/two", "f", status=1)
+    assert "another transfer writes" in done.stderr
+    assert len(parts(project)) == 1
+    stall.released.set()
+    _, errors = first.communicate(timeout=60)
+    assert first.returncode == 0, errors
+    assert (project.root / "f").read_bytes() == data
+    assert project.show("@1")["outputs"][0]["hash"] == project.blake3("f")
+
+
+def test_a_file_that_appears_meanwhile_is_kept(project: Project,
+                                               server: Server) -> None:
+    put(server, "big", os.urandom(LARGE))
+    stall = server.fault("stall", op="get", at=1000)
+    started = project.start("get", "s3://data/big")
+    deadline = time.monotonic() + 30
+    while not parts(project) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    project.write("big", b"mine")
+    stall.released.set()
+    _, errors = started.communicate(timeout=60)
+    assert started.returncode == 1 and "File exists" in errors
+    assert (project.root / "big").read_bytes() == b"mine"
+
+
+def test_a_special_file_is_not_replaced(project: Project,
+                                        server: Server) -> None:
+    put(server, "f", b"1")
+    os.mkfifo(project.root / "pipe")
+    done = project.roar("get", "s3://data/f", "pipe", "--force", status=1)
+    assert "'pipe' is not a regular file" in \
+        done.stderr.replace(f"{project.root}/", "")
+    assert (project.root / "pipe").is_fifo()

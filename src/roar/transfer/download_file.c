@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/macros.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "hash/digest/multihash.h"
+#include "transfer/partial_file.h"
 
 enum { RESUME_MIN = 16 << 20 }; /* bytes: smaller ones begin anew */
 
@@ -57,46 +56,15 @@ static bool is_stream(const struct download_file *f)
 
 /* ---- the partial file ---- */
 
-static int make_parents(const char *path)
+static int open_part(struct download_file *f)
 {
-	CLEANUP(freep) char *copy = strdup(path);
-
-	if (!copy)
-		return -ENOMEM;
-	for (char *p = strchr(copy + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
-			return -errno;
-		*p = '/';
-	}
-	return 0;
+	f->fd = partial_file_open(f->part.data, 0666);
+	return f->fd < 0 ? f->fd : 0;
 }
 
-static int name_part(struct download_file *f)
+static int clear_part(struct download_file *f)
 {
-	uint8_t digest[BLAKE3_LEN];
-	char hex[33];
-
-	b3_hash(f->item->path, strlen(f->item->path), digest);
-	digest_hex(hex, digest, 16);
-	path_dirname(&f->part, f->item->path);
-	str_addf(&f->part, "/.roar-%s.part", hex);
-	return str_error(&f->part);
-}
-
-static int open_part(struct download_file *f, bool keeps)
-{
-	int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-
-	f->fd = open(f->part.data, keeps ? flags : flags | O_TRUNC, 0666);
-	if (f->fd < 0 && errno == ENOENT) {
-		int r = make_parents(f->part.data);
-
-		if (r < 0)
-			return r;
-		f->fd = open(f->part.data, flags, 0666);
-	}
-	return f->fd < 0 ? -errno : 0;
+	return ftruncate(f->fd, 0) < 0 ? -errno : 0;
 }
 
 /* ---- what an earlier try has left ---- */
@@ -165,18 +133,18 @@ static int open_continued(struct download_file *f)
 {
 	CLEANUP(pool_release) struct pool pool = POOL_INIT;
 	CLEANUP(transfer_state_release) struct transfer_state s = { 0 };
-	bool keeps;
 	int r;
 
 	transfer_state_name("download", f->item->place, f->item->path,
 			    f->state_name);
-	keeps = transfer_state_read(f->t, f->state_name, &pool, &s) &&
-		is_same(f, &s);
-	r = open_part(f, keeps);
-	if (r < 0)
-		return r;
-	if (keeps)
+	if (transfer_state_read(f->t, f->state_name, &pool, &s) &&
+	    is_same(f, &s)) {
 		take_leaves(f, &s);
+	} else {
+		r = clear_part(f);
+		if (r < 0)
+			return r;
+	}
 	write_state(f);
 	return 0;
 }
@@ -188,12 +156,13 @@ void download_file_close(struct download_file *f)
 	if (!f)
 		return;
 	list_remove(&f->link);
+	/* While it is locked: afterwards it may be another transfer's. */
+	if (f->fd >= 0 && !f->state_name[0] && f->part.data)
+		(void)unlink(f->part.data);
 	if (f->fd >= 0)
 		(void)close(f->fd);
 	if (f->state_fd >= 0)
 		(void)close(f->state_fd);
-	if (!f->state_name[0] && f->part.data)
-		(void)unlink(f->part.data);
 	leaf_tree_release(&f->tree);
 	multihash_release(&f->stream);
 	str_release(&f->part);
@@ -213,11 +182,12 @@ DEFINE_CLEANUP(struct download_file *, download_file_close)
 static int prepare(struct download_file *f)
 {
 	struct transfer_item *item = f->item;
-	int r = name_part(f);
+	int r;
 
 	multihash_init(&f->stream);
-	if (r < 0)
-		return r;
+	partial_file_name(&f->part, item->path);
+	if (f->part.failed)
+		return -ENOMEM;
 	if (is_stream(f))
 		r = multihash_start(&f->stream, DIGEST_SET_BLAKE3, 0);
 	else
@@ -228,9 +198,12 @@ static int prepare(struct download_file *f)
 	f->has = calloc(1, f->tree.n_leaves + 1);
 	if (!f->has)
 		return -ENOMEM;
+	r = open_part(f);
+	if (r < 0)
+		return r;
 	if (item->size_bytes >= RESUME_MIN && item->has_ranges && *item->etag)
 		return open_continued(f);
-	return open_part(f, false);
+	return clear_part(f);
 }
 
 int download_file_open(struct transfer *t, struct transfer_item *item,
@@ -247,6 +220,11 @@ int download_file_open(struct transfer *t, struct transfer_item *item,
 	f->item = item;
 	f->fd = f->state_fd = -1;
 	r = prepare(f);
+	if (r == -EBUSY)
+		return error_set(err, r,
+				 "another transfer writes '%s': run the "
+				 "command again when it has ended",
+				 item->path);
 	if (r < 0)
 		return error_set(err, r, "cannot write '%s': %s", item->path,
 				 strerror(-r));
@@ -387,9 +365,12 @@ int download_file_finish(struct download_file *f, struct roar_error *err)
 				 item->place, hex, item->expected);
 	}
 	/* The name changes the time of the inode: the stamp is taken afterwards. */
-	if (rename(f->part.data, item->path) < 0 || fd_stat(f->fd, &st) < 0)
-		return error_set(err, -errno, "cannot write '%s': %s",
-				 item->path, strerror(errno));
+	r = partial_file_rename(f->part.data, item->path, item->replaces);
+	if (r == 0)
+		r = fd_stat(f->fd, &st);
+	if (r < 0)
+		return error_set(err, r, "cannot write '%s': %s", item->path,
+				 strerror(-r));
 	item->stamp = stamp_of(&st);
 	item->size_bytes = st.st_size;
 	if (f->state_name[0])

@@ -11,24 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "hash/digest/multihash.h"
+#include "transfer/partial_file.h"
 #include "transfer/transfer_internal.h"
-
-static int make_parents(char *path)
-{
-	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		int r;
-
-		*p = '\0';
-		r = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
-		*p = '/';
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
 
 static int copy_bytes(struct transfer *t, int from, int to, struct digests *ret)
 {
@@ -64,13 +50,40 @@ static bool is_expected(const struct transfer_item *item)
 	       !strncmp(hex, item->expected, strlen(item->expected));
 }
 
+static bool is_unchanged(int fd, const struct stamp *before)
+{
+	struct stamp now;
+	struct stat st;
+
+	if (fd_stat(fd, &st) < 0)
+		return false;
+	now = stamp_of(&st);
+	return stamp_equal(&now, before);
+}
+
+/* What is at `in` becomes the file `to`. */
+static int copy_content(struct transfer *t, struct transfer_item *item, int in,
+			int out, const char *part, const char *to)
+{
+	struct digests digests = { 0 };
+	int r = ftruncate(out, 0) < 0 ? -errno :
+					copy_bytes(t, in, out, &digests);
+
+	memcpy(item->blake3, digests.blake3, BLAKE3_LEN);
+	if (r == 0 && !is_unchanged(in, &item->stamp))
+		r = -EAGAIN;
+	if (r == 0 && !is_expected(item))
+		r = -EBADMSG;
+	return r < 0 ? r : partial_file_rename(part, to, item->replaces);
+}
+
+/* The stamp is that of the file in the project: of put the source. */
 static int copy_file(struct transfer *t, struct transfer_item *item,
 		     const char *from, const char *to, const char *part)
 {
 	CLEANUP(closep)
 	int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	CLEANUP(closep) int out = -1;
-	struct digests digests = { 0 };
 	struct stat st;
 	int r = in < 0 ? -errno : fd_stat(in, &st);
 
@@ -78,23 +91,36 @@ static int copy_file(struct transfer *t, struct transfer_item *item,
 		r = -EINVAL;
 	if (r < 0)
 		return r;
-	out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		   st.st_mode & 0777);
+	item->stamp = stamp_of(&st);
+	out = partial_file_open(part, st.st_mode & 0777);
 	if (out < 0)
-		return -errno;
-	r = copy_bytes(t, in, out, &digests);
-	memcpy(item->blake3, digests.blake3, BLAKE3_LEN);
-	if (r == 0 && !is_expected(item))
-		r = -EBADMSG;
-	if (r == 0 && rename(part, to) < 0)
-		r = -errno;
-	if (r < 0)
+		return out;
+	r = copy_content(t, item, in, out, part, to);
+	if (r < 0) {
+		(void)unlink(part);
 		return r;
-	/* The stamp is that of the file in the project: of put the source. */
+	}
 	r = fd_stat(to == item->path ? out : in, &st);
 	item->stamp = stamp_of(&st);
 	item->size_bytes = st.st_size;
 	return r;
+}
+
+static const char *reason(int error)
+{
+	switch (error) {
+	case -EBADMSG:
+		return "its content is not the expected one";
+	case -EAGAIN:
+		return "it changed while it was read; try again when nothing "
+		       "writes to it";
+	case -EBUSY:
+		return "another transfer writes to it";
+	case -EINVAL:
+		return "it is not a regular file";
+	default:
+		return strerror(-error);
+	}
 }
 
 int local_copy_run(struct transfer *t, bool is_put, struct roar_error *err)
@@ -107,21 +133,14 @@ int local_copy_run(struct transfer *t, bool is_put, struct roar_error *err)
 		const char *to = is_put ? item->place : item->path;
 		int r;
 
-		str_addf(&part, "%s.roar-part", to);
-		r = part.failed ? -ENOMEM : make_parents(part.data);
-		if (r == 0)
-			r = copy_file(t, item, from, to, part.data);
-		if (r < 0)
-			(void)unlink(str_cstr(&part));
+		partial_file_name(&part, to);
+		r = part.failed ? -ENOMEM :
+				  copy_file(t, item, from, to, part.data);
 		if (r == -EINTR)
 			return error_set(err, r, "interrupted");
 		if (r < 0)
 			return error_set(err, r, "cannot copy '%s' to '%s': %s",
-					 from, to,
-					 r == -EBADMSG ?
-						 "its content is not the "
-						 "expected one" :
-						 strerror(-r));
+					 from, to, reason(r));
 		transfer_finish_item(t, item);
 	}
 	return 0;

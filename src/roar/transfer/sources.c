@@ -76,6 +76,7 @@ static int add_file(struct sources *s, const char *path, const char *name,
 				 "out of memory for the list of files");
 	item->name = below ? pool_strdup(&s->t->pool, below) : NULL;
 	item->size_bytes = size_bytes;
+	item->replaces = true;
 	r = set_object(s, item);
 	if (r < 0)
 		return r;
@@ -124,7 +125,11 @@ static void on_error(void *ctx, const char *path, int error)
 	if (w->error == 0)
 		w->error = error_set(w->s->err, error,
 				     "cannot read '%s/%.200s': %s", w->top,
-				     path, strerror(-error));
+				     path,
+				     error == -EINVAL ?
+					     "it is a FIFO, a socket or a "
+					     "device" :
+					     strerror(-error));
 }
 
 static int compare_items(const void *a, const void *b)

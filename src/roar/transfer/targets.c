@@ -37,6 +37,7 @@ static int check_file(struct targets *g, struct transfer_item *item)
 {
 	struct stat st;
 
+	item->replaces = g->options->force;
 	item->was_there = lstat(item->path, &st) == 0;
 	if (!item->was_there)
 		return 0;
@@ -48,6 +49,11 @@ static int check_file(struct targets *g, struct transfer_item *item)
 	if (!g->options->force)
 		return error_set(g->err, -EEXIST,
 				 "'%s' exists: give --force to replace it",
+				 item->path);
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return error_set(g->err, -EINVAL,
+				 "'%s' is not a regular file: choose another "
+				 "destination",
 				 item->path);
 	return 0;
 }

@@ -7,6 +7,7 @@
  *	download.c          fetches objects, large ones in ranges
  *	download_file.c     one file that is being fetched: leaves, partial file, name
  *	local_copy.c        file:// both ways
+ *	partial_file.c      a file that has not got its name yet
  *	transfer_state.c    what an interrupted transfer leaves for the next one
  *	transfer_record.c   the step in the record
  *	transfer_tag.c      the tag in the git repository
@@ -54,6 +55,7 @@ struct transfer_item {
 	int64_t size_bytes; /* -1: not known yet */
 	bool has_ranges; /* the server sends parts */
 	bool was_there; /* the file existed before the download */
+	bool replaces; /* the destination may exist */
 	const char *
 		expected; /* BLAKE3 in hex that the content must have; NULL: any */
 	/* Known when it is done: */
