@@ -88,6 +88,6 @@ int s3_checksum_final(struct s3_checksum *c, char ret[S3_CHECKSUM_SIZE])
 
 int s3_checksum_digest(struct s3_checksum *c, uint8_t ret[32])
 {
-	assert(c->kind == S3_CHECKSUM_SHA256);
+	assert(c->kind == S3_CHECKSUM_SHA256 || c->kind == S3_CHECKSUM_MD5);
 	return EVP_DigestFinal_ex(c->evp, ret, NULL) ? 0 : -EIO;
 }

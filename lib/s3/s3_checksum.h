@@ -41,7 +41,7 @@ void s3_checksum_update(struct s3_checksum *c, const void *data, size_t len);
 /* The base64 of the checksum, which ends.  0 or -EIO. */
 int s3_checksum_final(struct s3_checksum *c, char ret[S3_CHECKSUM_SIZE]);
 
-/* The same of a SHA-256, as bytes. */
+/* The same as bytes: 32 of a SHA-256, 16 of an MD5. */
 int s3_checksum_digest(struct s3_checksum *c, uint8_t ret[32]);
 
 #endif

@@ -1,8 +1,10 @@
 """`roar put`: what arrives, what is recorded, what faults do to it."""
 
+import hashlib
 import os
 import re
 import signal
+import threading
 import time
 
 import pytest
@@ -192,6 +194,45 @@ def test_an_upload_of_other_content_is_not_continued(project: Project,
     assert stored(server, "big") == data
     assert len(server.seen("abort-upload")) == 1
     assert server.buckets["data"].uploads == {}
+
+
+def test_a_part_of_other_content_is_sent_again(project: Project,
+                                               server: Server) -> None:
+    data = write_large(project)
+    server.fault("error", op="complete-upload", status=403,
+                 code="AccessDenied")
+    project.roar("put", "big", "s3://data/big", "-m", "m", status=1)
+    upload, = server.buckets["data"].uploads.values()
+    # The file was another one for a moment, while this part was sent.
+    upload.parts[2].data = os.urandom(len(upload.parts[2].data))
+    upload.parts[2].etag = hashlib.md5(upload.parts[2].data).hexdigest()
+    server.forget()
+    project.roar("put", "big", "s3://data/big", "-m", "m")
+    assert stored(server, "big") == data
+    assert len(server.seen("upload-part")) == 1
+
+
+def test_a_file_that_changes_is_not_recorded(project: Project,
+                                             server: Server) -> None:
+    path = project.write("f", b"0" * (15 * MIB))
+    stop = threading.Event()
+
+    def write() -> None:
+        with path.open("r+b") as file:
+            while not stop.wait(0.0001):
+                file.seek(0)
+                file.write(os.urandom(8))
+                file.flush()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        done = project.roar("put", "f", "s3://data/f", "-m", "m", status=1)
+    finally:
+        stop.set()
+        writer.join()
+    assert "changed while it was" in done.stderr
+    assert not server.seen("put")
 
 
 @pytest.mark.parametrize("status", [301, 307, 400])

@@ -88,6 +88,8 @@ struct upload {
 };
 
 /* Ends all of it with this failure. */
+/* Is the open file still the one that the item's stamp was taken of? */
+bool upload_is_unchanged(int fd, const struct transfer_item *item);
 void upload_fail(struct upload *u, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A piece without bytes, or NULL when memory ran out: then the upload has failed. */

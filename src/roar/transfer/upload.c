@@ -176,6 +176,25 @@ static void end_single(struct upload_piece *p, const struct s3_reply *reply)
 	transfer_finish_item(t, p->item);
 }
 
+bool upload_is_unchanged(int fd, const struct transfer_item *item)
+{
+	struct stamp now;
+	struct stat st;
+
+	if (fd_stat(fd, &st) < 0)
+		return false;
+	now = stamp_of(&st);
+	return stamp_equal(&now, &item->stamp);
+}
+
+static void fail_changed(struct upload *u, const struct transfer_item *item)
+{
+	upload_fail(u, -EAGAIN,
+		    "'%s' changed while it was read: try again when nothing "
+		    "writes to it",
+		    item->path);
+}
+
 /* The digest is that of the bytes that are sent. */
 static void send_single(struct upload *u, struct transfer_item *item, int fd,
 			size_t len)
@@ -188,6 +207,11 @@ static void send_single(struct upload *u, struct transfer_item *item, int fd,
 	if (!p)
 		return;
 	if (upload_piece_read(p, fd, 0, len) < 0) {
+		upload_piece_drop(p);
+		return;
+	}
+	if (!upload_is_unchanged(fd, item)) {
+		fail_changed(u, item);
 		upload_piece_drop(p);
 		return;
 	}
@@ -222,10 +246,7 @@ static void begin_item(struct upload *u, struct transfer_item *item)
 		return;
 	}
 	if (item->size_bytes != st.st_size) {
-		upload_fail(u, -EAGAIN,
-			    "'%s' changed while it was read: try again when "
-			    "nothing writes to it",
-			    item->path);
+		fail_changed(u, item);
 		return;
 	}
 	r = upload_file_new(u, item, TAKE_FD(fd), &file);

@@ -5,18 +5,19 @@
  *
  * An upload that was interrupted is listed first: parts that the server has are not sent
  * again, if the file is still the one that was hashed then.  They are read and hashed all the
- * same: the tree of what was sent must have the digest that the object carries. */
+ * same: the tree of what was sent must have the digest that the object carries, and the part
+ * at the server the checksum of what was read. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/macros.h"
+#include "s3/s3_checksum.h"
 #include "s3/s3_driver.h"
 #include "transfer/transfer_internal.h"
 
@@ -133,14 +134,9 @@ static void end_complete(struct upload_piece *p, const struct s3_reply *reply)
 static bool is_unchanged(const struct upload_file *f)
 {
 	uint8_t digest[BLAKE3_LEN];
-	struct stamp now;
-	struct stat st;
 
-	if (fd_stat(f->fd, &st) < 0)
-		return false;
-	now = stamp_of(&st);
 	leaf_tree_root(&f->tree, digest);
-	return stamp_equal(&now, &f->item->stamp) &&
+	return upload_is_unchanged(f->fd, f->item) &&
 	       !memcmp(digest, f->item->blake3, BLAKE3_LEN);
 }
 
@@ -237,6 +233,46 @@ static void hash_part(struct upload_file *f, const struct upload_piece *p)
 	}
 }
 
+static bool has_checksum(const struct upload_piece *p,
+			 enum s3_checksum_kind kind, const char *stored)
+{
+	CLEANUP(s3_checksum_release) struct s3_checksum sum = { 0 };
+	char text[S3_CHECKSUM_SIZE];
+
+	if (s3_checksum_init(&sum, kind) < 0)
+		return false;
+	s3_checksum_update(&sum, p->data, p->len);
+	return s3_checksum_final(&sum, text) == 0 && !strcmp(text, stored);
+}
+
+static bool has_md5(const struct upload_piece *p, const char *etag)
+{
+	CLEANUP(s3_checksum_release) struct s3_checksum sum = { 0 };
+	uint8_t digest[32];
+	char hex[33];
+
+	if (s3_checksum_init(&sum, S3_CHECKSUM_MD5) < 0)
+		return false;
+	s3_checksum_update(&sum, p->data, p->len);
+	if (s3_checksum_digest(&sum, digest) < 0)
+		return false;
+	digest_hex(hex, digest, 16);
+	return !strcasecmp(hex, etag);
+}
+
+/* Does the server have this very part?  The file may have been another one when it was sent:
+ * only a checksum tells.  Where there is none, the part is sent again. */
+static bool is_stored(const struct upload_file *f, const struct upload_piece *p)
+{
+	const struct s3_part *part = &f->parts[p->index];
+
+	if (!*part->etag)
+		return false;
+	return *part->crc64nvme ?
+		       has_checksum(p, S3_CHECKSUM_CRC64NVME, part->crc64nvme) :
+		       has_md5(p, part->etag);
+}
+
 bool upload_file_send_part(struct upload_file *f)
 {
 	struct upload_piece *p;
@@ -256,8 +292,7 @@ bool upload_file_send_part(struct upload_file *f)
 		return true; /* it has failed; release() frees the piece */
 	hash_part(f, p);
 	op = upload_piece_operation(p);
-	if (*f->parts[p->index].etag) {
-		/* The server has it: nothing is sent. */
+	if (is_stored(f, p)) {
 		upload_piece_drop(p);
 		count_part(f, len);
 		return true;
