@@ -427,6 +427,14 @@ static bool is_change(enum object_op_kind kind)
 	       kind == OBJECT_COMPLETE_UPLOAD || kind == OBJECT_DELETE;
 }
 
+/* Does a deletion remove this content?  One of another version leaves it; "null" is the version
+ * of what was stored without versions. */
+static bool is_deleted(const struct object_fact *fact, const char *version)
+{
+	return !version[0] ||
+	       strcmp(version, fact->version[0] ? fact->version : "null") == 0;
+}
+
 static int dispatch(struct object_fold *fold, const struct object_op *op)
 {
 	struct place *place = find_place(fold, op->endpoint, op->bucket,
@@ -456,7 +464,7 @@ static int dispatch(struct object_fold *fold, const struct object_op *op)
 				 strlen(op->upload_id));
 		return 0;
 	case OBJECT_DELETE:
-		if (place->writing)
+		if (place->writing && is_deleted(place->writing, op->version))
 			place->writing->role = LINEAGE_TEMPORARY;
 		return 0;
 	default:
@@ -472,6 +480,10 @@ int object_fold_add(struct object_fold *fold, const struct object_op *op)
 	if (is_change(op->kind) && op->flags & OBJECT_ABORTED)
 		return 0;
 	if (is_change(op->kind) && cut)
+		return 1;
+	/* A form, whose key is in its body: something was stored, nobody knows where. */
+	if (op->kind == OBJECT_PUT && !op->key[0] && op->status >= 200 &&
+	    op->status <= 299)
 		return 1;
 	if (op->status < 200 || op->status > 299 || !op->bucket[0] ||
 	    !op->key[0])

@@ -310,6 +310,16 @@ static enum object_op_kind object_kind(const char *method, unsigned has)
 	return OBJECT_OTHER;
 }
 
+/* Does a browser's form upload an object?  Its key is in the body. */
+static bool is_form(const struct s3_request *q, const struct http_head *head)
+{
+	static const char form[] = "multipart/form-data";
+	const char *type = http_head_get(head, "content-type");
+
+	return strcmp(head->method, "POST") == 0 && q->bucket[0] &&
+	       !q->key[0] && type && strncasecmp(type, form, strlen(form)) == 0;
+}
+
 static int read_copy_source(struct s3_request *q, struct pool *pool,
 			    const char *text)
 {
@@ -353,11 +363,15 @@ static int read_operation(struct s3_request *q, struct pool *pool,
 	else if (strcmp(head->method, "GET") == 0 && q->bucket[0] &&
 		 !q->key[0] && is_listing(q))
 		q->op = OBJECT_LIST;
+	else if (is_form(q, head))
+		q->op = OBJECT_PUT;
 	else
 		q->op = OBJECT_OTHER;
 	q->is_multi_delete = !q->key[0] && q->bucket[0] &&
 			     strcmp(head->method, "POST") == 0 &&
 			     find_parameter(q, "delete");
+	q->is_append = q->op == OBJECT_PUT &&
+		       http_head_get(head, "x-amz-write-offset-bytes");
 	return read_copy_source(q, pool, copy);
 }
 

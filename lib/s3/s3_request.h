@@ -42,6 +42,7 @@ struct s3_refusal {
 struct s3_request {
 	enum object_op_kind op;
 	bool is_multi_delete; /* then `op` is OBJECT_OTHER */
+	bool is_append; /* OBJECT_PUT: the body follows what is stored */
 	const char *bucket; /* "": none */
 	bool bucket_in_host; /* and so not in `path` */
 	const char *key; /* decoded; "": none */

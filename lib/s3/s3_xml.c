@@ -54,7 +54,9 @@ int s3_xml_error(const char *data, size_t len, struct pool *pool,
 
 /* ---- lists ---- */
 
-static const struct s3_object blank_object = { .key = "", .etag = "" };
+static const struct s3_object blank_object = { .key = "",
+					       .etag = "",
+					       .version = "" };
 
 #define OBJECTS                                                              \
 	{                                                                    \
@@ -120,8 +122,10 @@ int s3_xml_keys(const char *data, size_t len, struct pool *pool,
 	static const struct xml_row rows[] = {
 		{ .path = "/Object", .kind = XML_RECORD },
 		RECORD_ROW("/Object/Key", XML_TEXT, s3_object, key),
+		RECORD_ROW("/Object/VersionId", XML_TEXT, s3_object, version),
 		{ .path = "/Error", .kind = XML_RECORD },
 		RECORD_ROW("/Error/Key", XML_TEXT, s3_object, key),
+		RECORD_ROW("/Error/VersionId", XML_TEXT, s3_object, version),
 	};
 	static const struct xml_document document = { NULL, rows,
 						      ARRAY_SIZE(rows),

@@ -35,6 +35,7 @@ int s3_xml_error(const char *data, size_t len, struct pool *pool,
 struct s3_object {
 	const char *key;
 	const char *etag; /* without quotes */
+	const char *version; /* of a key that is deleted; "" */
 	int64_t size_bytes;
 };
 

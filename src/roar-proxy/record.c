@@ -104,7 +104,7 @@ void record_begin(struct passage *p)
 		   p->q.op == OBJECT_COMPLETE_UPLOAD || p->q.is_multi_delete;
 	p->keeps_sent = p->q.op == OBJECT_COMPLETE_UPLOAD ||
 			p->q.is_multi_delete;
-	if (p->q.op == OBJECT_PUT)
+	if (p->q.op == OBJECT_PUT && p->q.key[0] && !p->q.is_append)
 		start_hash(p);
 	else if (p->q.op == OBJECT_UPLOAD_PART)
 		start_part(p);
@@ -246,7 +246,10 @@ void record_head(struct passage *p, const struct http_head *reply)
 	if (!p->is_recorded || reply->status >= 300)
 		return;
 	op->etag = take_field(p, reply, "ETag", op->etag);
-	op->version = take_field(p, reply, "x-amz-version-id", op->version);
+	/* That of a deletion may be its marker's, which nothing else has. */
+	if (op->kind != OBJECT_DELETE)
+		op->version = take_field(p, reply, "x-amz-version-id",
+					 op->version);
 	source_version = take_field(p, reply, "x-amz-copy-source-version-id",
 				    NULL);
 	if (source_version && !strchr(op->copy_source, '?')) {
@@ -313,8 +316,8 @@ static void end_get(struct passage *p, bool is_good)
 
 static void end_put(struct passage *p, bool is_good)
 {
-	p->op.whole = is_good;
-	if (!is_good)
+	p->op.whole = is_good && !p->q.is_append;
+	if (!p->op.whole)
 		return;
 	p->op.size = (int64_t)p->n_content;
 	set_digests(p);
@@ -391,10 +394,11 @@ static void end_abort(struct passage *p, bool is_good)
 		object_trees_drop(&proxy_of(p)->trees, name);
 }
 
-static bool is_among(const char *key, const struct s3_list *list)
+static bool is_among(const struct s3_object *object, const struct s3_list *list)
 {
 	for (size_t i = 0; i < list->n_objects; i++)
-		if (strcmp(list->objects[i].key, key) == 0)
+		if (strcmp(list->objects[i].key, object->key) == 0 &&
+		    strcmp(list->objects[i].version, object->version) == 0)
 			return true;
 	return false;
 }
@@ -411,7 +415,8 @@ static void add_deletes(struct passage *p)
 	if (s3_xml_keys(str_cstr(&p->sent), p->sent.len, &p->pool, &asked) == 0)
 		for (size_t i = 0; i < asked.n_objects; i++) {
 			op.key = asked.objects[i].key;
-			if (!is_among(op.key, &failed))
+			op.version = asked.objects[i].version;
+			if (!is_among(&asked.objects[i], &failed))
 				check_log(p, object_log_add(p->run->log, &op));
 		}
 	s3_list_release(&asked);
@@ -430,6 +435,17 @@ static void (*const ENDS[OBJECT_OP_KIND_END])(struct passage *p,
 	[OBJECT_ABORT_UPLOAD] = end_abort,
 };
 
+/* A success before the upstream had all of the body: nobody knows what it has stored. */
+static bool is_premature(const struct passage *p)
+{
+	if (!is_good(p, 0) ||
+	    (p->q.op != OBJECT_PUT && p->q.op != OBJECT_UPLOAD_PART))
+		return false;
+	return p->content_length < 0 ?
+		       !p->body_ended :
+		       p->n_content != (uint64_t)p->content_length;
+}
+
 void record_end(struct passage *p, int error)
 {
 	struct object_op *op = &p->op;
@@ -438,6 +454,8 @@ void record_end(struct passage *p, int error)
 		return;
 	p->is_recorded = false;
 	record_settle(p);
+	if (error == 0 && is_premature(p))
+		error = -EPROTO;
 	op->end_ns = clock_now_ns();
 	if (error)
 		op->flags |= p->is_refused ? OBJECT_ABORTED : OBJECT_UNFINISHED;

@@ -525,6 +525,28 @@ def test_an_upload_whose_answer_was_lost_is_not_complete(
     not_complete(proxy, "put")
 
 
+def test_a_success_before_the_end_of_the_body_is_not_complete(
+        server: Server, proxy: Proxy) -> None:
+    server.fault("error", op="put", status=200, code="TooEarly")
+    connection = Connection(proxy.endpoint)
+    head, body = connection.parts(Request("PUT", "/data/k", b"x" * 10000))
+    connection.sock.sendall(head + body[:100])
+    assert connection.sock.recv(100).startswith(b"HTTP/1.1 200")
+    connection.sock.close()
+    line, = proxy.ended_log()
+    assert (line.op, line.blake3, line.range) == ("put", "", "")
+    assert "unfinished" in line.flags
+
+
+def test_appended_content_is_not_the_object(server: Server,
+                                            proxy: Proxy) -> None:
+    answer = send(proxy.endpoint, Request(
+        "PUT", "/data/k", b"more", fields=[("x-amz-write-offset-bytes", "9")]))
+    assert answer.status == 200, answer.body
+    line, = proxy.ended_log()
+    assert (line.op, line.blake3, line.size) == ("put", "", "")
+
+
 def test_a_completion_is_sent_once(server: Server, proxy: Proxy) -> None:
     begun = send(proxy.endpoint, Request("POST", "/data/k?uploads"))
     upload = begun.body.partition(b"<UploadId>")[2].partition(b"<")[0].decode()

@@ -303,6 +303,19 @@ def test_deleted_keys_have_lines(server: Server, proxy: Proxy) -> None:
             if line.op == "delete"] == ["a", "c"]
 
 
+def test_deleted_versions_are_named(server: Server, proxy: Proxy) -> None:
+    server.buckets["data"].versioned = True
+    put(proxy.endpoint, "a")
+    send(proxy.endpoint, Request("DELETE", "/data/a"))  # makes a marker
+    first = server.buckets["data"].versions["a"][0].version_id
+    body = (f"<Delete><Object><Key>a</Key><VersionId>{first}</VersionId>"
+            "</Object></Delete>").encode()
+    send(proxy.endpoint, Request("POST", "/data?delete", body,
+                                 fields=[("content-md5", content_md5(body))]))
+    assert [line.version for line in proxy.ended_log()
+            if line.op == "delete"] == ["", first]
+
+
 def test_an_upload_is_recorded_though_its_client_left(server: Server,
                                                       proxy: Proxy) -> None:
     """It has sent everything, so the object is there."""

@@ -289,6 +289,36 @@ static void what_is_deleted_again_is_temporary(void **state)
 	expect(s, "out s3://b/k e1 #1 \n");
 }
 
+static void a_deletion_of_another_version_leaves_the_output(void **state)
+{
+	struct scene *s = *state;
+	struct object_op put = op(OBJECT_PUT, "k", "e1");
+	struct object_op del = op(OBJECT_DELETE, "k", "");
+	size_t n;
+
+	put.version = "v2";
+	add(s, &put);
+	del.version = "v1";
+	add(s, &del);
+	assert_int_equal(object_fold_facts(s->fold, &n)[0]->role,
+			 LINEAGE_OUTPUT);
+	del.version = "v2";
+	add(s, &del);
+	assert_int_equal(object_fold_facts(s->fold, &n)[0]->role,
+			 LINEAGE_TEMPORARY);
+}
+
+static void a_stored_form_is_reported(void **state)
+{
+	struct scene *s = *state;
+	struct object_op form = op(OBJECT_PUT, "", "");
+
+	form.status = 204;
+	assert_int_equal(object_fold_add(s->fold, &form), 1);
+	form.status = 403;
+	assert_int_equal(object_fold_add(s->fold, &form), 0);
+}
+
 static void requests_without_an_answer_are_reported(void **state)
 {
 	struct scene *s = *state;
@@ -486,6 +516,8 @@ int main(void)
 		T(what_the_run_stored_is_not_an_input),
 		T(versions_count_for_more_than_etags),
 		T(what_is_deleted_again_is_temporary),
+		T(a_deletion_of_another_version_leaves_the_output),
+		T(a_stored_form_is_reported),
 		T(requests_without_an_answer_are_reported),
 		T(an_upload_is_an_output_once_it_is_complete),
 		T(an_aborted_upload_is_nothing),

@@ -116,6 +116,9 @@ static void methods_and_parameters_select_the_operation(void **state)
 		{ OBJECT_OTHER, "PUT /b", "" },
 		{ OBJECT_OTHER, "POST /b?delete", "" },
 		{ OBJECT_OTHER, "PATCH /b/k", "" },
+		{ OBJECT_PUT, "POST /b",
+		  "content-type: multipart/form-data; boundary=x\r\n" },
+		{ OBJECT_OTHER, "POST /b", "content-type: text/xml\r\n" },
 	};
 
 	(void)state;
