@@ -172,6 +172,10 @@ static bool is_secret_part(const struct parts *p, size_t i)
 	if (!strcmp(part, "pass"))
 		return i > 0 && is_last(p, i) &&
 		       !is_one_of(p->part[i - 1], counting_words);
+	/* A presigned URL is as good as a key: X-Amz-Signature, X-Goog-Signature. */
+	if (!strcmp(part, "signature"))
+		return i > 0 && (!strcmp(p->part[i - 1], "amz") ||
+				 !strcmp(p->part[i - 1], "goog"));
 	if (!strcmp(part, "cookie") || !strcmp(part, "cookies"))
 		return is_last(p, i);
 	return p->capitals && ends_with(part, "token");

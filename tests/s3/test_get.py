@@ -402,3 +402,16 @@ def test_a_special_file_is_not_replaced(project: Project,
     assert "'pipe' is not a regular file" in \
         done.stderr.replace(f"{project.root}/", "")
     assert (project.root / "pipe").is_fifo()
+
+
+def test_secrets_of_a_url_are_not_recorded(tmp_path: Path,
+                                           files: str) -> None:
+    project = Project(tmp_path / "project", None)
+    done = project.roar("get", files + "/w.bin?X-Amz-Signature=5ec7e7&"
+                        "X-Amz-Security-Token=t0ken&download=true")
+    shown = project.roar("show", "@1").stdout
+    assert "download=true" in shown
+    assert "5ec7e7" not in shown and "t0ken" not in shown, done.stdout
+    for path in (project.root / ".roar").rglob("*"):
+        if path.is_file():
+            assert b"5ec7e7" not in path.read_bytes()

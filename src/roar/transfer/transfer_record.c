@@ -37,6 +37,7 @@ struct recording {
 	struct pool pool;
 	struct store_job job;
 	char **argv; /* without secrets */
+	struct redact *redact;
 	bool is_put;
 	int64_t order;
 	struct roar_error *err;
@@ -77,21 +78,20 @@ static int64_t tree_bytes(const struct transfer *t,
 
 static int fill_command(struct recording *r)
 {
-	CLEANUP(redact_freep) struct redact *redact = NULL;
 	CLEANUP(str_release) struct str line = STR_INIT;
 	CLEANUP(str_release) struct str json = STR_INIT;
 	CLEANUP(str_release) struct str message = STR_INIT;
 	const struct config *config = &r->t->project->config;
 	int e = redact_new(environ, config->redact_names,
-			   config->n_redact_names, &redact);
+			   config->n_redact_names, &r->redact);
 
 	if (e == 0)
-		e = redact_words(redact, r->step->argv, &r->pool, &r->argv);
+		e = redact_words(r->redact, r->step->argv, &r->pool, &r->argv);
 	if (e < 0)
 		return e;
 	quote_argv(&line, r->argv);
 	argv_json_encode(r->argv, &json);
-	redact_text(redact, r->step->message, strlen(r->step->message),
+	redact_text(r->redact, r->step->message, strlen(r->step->message),
 		    &message);
 	if (line.failed || json.failed || message.failed)
 		return -ENOMEM;
@@ -182,8 +182,16 @@ static int fill_job(struct recording *r)
 
 /* ---- rows ---- */
 
+/* Where a file was fetched from.  A URL may have a secret, as presigned ones do. */
+static void add_origin(struct recording *r, const char *place, struct str *out)
+{
+	if (!r->is_put)
+		redact_text(r->redact, place, strlen(place), out);
+}
+
 static int add_file_row(struct recording *r, const struct transfer_item *item)
 {
+	CLEANUP(str_release) struct str origin = STR_INIT;
 	struct store_file row = {
 		.job_id = r->job.id,
 		.path = item->path,
@@ -192,10 +200,13 @@ static int add_file_row(struct recording *r, const struct transfer_item *item)
 		.stamp = item->stamp,
 		.bytes_read = -1,
 		.bytes_written = -1,
-		.origin = r->is_put ? "" : item->place,
 		.digests = { .have = DIGEST_SET_BLAKE3 },
 	};
 
+	add_origin(r, item->place, &origin);
+	if (origin.failed)
+		return error_set(r->err, -ENOMEM, "out of memory");
+	row.origin = str_cstr(&origin);
 	if (r->is_put)
 		row.read_order = ++r->order;
 	else
@@ -326,6 +337,7 @@ int transfer_record(struct transfer *t, const struct transfer_step *step,
 		e = write_job(&r);
 	*ret_step = r.job.step;
 	store_close(r.store);
+	redact_free(r.redact);
 	pool_release(&r.pool);
 	return e;
 }

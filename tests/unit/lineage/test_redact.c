@@ -86,6 +86,8 @@ static void values_of_secret_options_are_redacted(void **state)
 		{ "x|--licence-code|s", "x|--licence-code|" R },
 		{ "x|wandb.api_key=abc", "x|wandb.api_key=" R },
 		{ "x|+log.token=abc", "x|+log.token=" R },
+		{ "x|--X-Amz-Signature=abc", "x|--X-Amz-Signature=" R },
+		{ "x|--signature=abc", "x|--signature=abc" },
 	};
 
 	(void)state;
