@@ -87,7 +87,9 @@ static int add_single(struct targets *g, const char *destination,
 	if (!item)
 		return error_set(g->err, -ENOMEM, "out of memory");
 	item->size_bytes = facts->size_bytes;
-	item->has_ranges = facts->has_ranges;
+	/* Only an ETag tells that all ranges are of one content. */
+	item->has_ranges = facts->has_ranges && *facts->etag &&
+			   strncmp(facts->etag, "W/", 2) != 0;
 	item->etag = pool_strdup(pool, facts->etag);
 	item->version = pool_strdup(pool, facts->version);
 	item->expected = g->options->hash;
