@@ -427,3 +427,26 @@ def test_secrets_of_a_url_are_not_recorded(tmp_path: Path,
     for path in (project.root / ".roar").rglob("*"):
         if path.is_file():
             assert b"5ec7e7" not in path.read_bytes()
+
+
+def test_an_interrupted_prefix_continues(project: Project,
+                                         server: Server) -> None:
+    for i in range(5):
+        put(server, f"p/{i}", b"%d" % i)
+    put(server, "p/z", b"last")
+    server.fault("error", op="get", key="p/z", status=403, code="AccessDenied")
+    project.roar("get", "s3://data/p/", "d", status=1)
+    there = sorted(os.listdir(project.root / "d"))
+    assert "z" not in there
+    if "0" in there:  # what was changed is not ours any more
+        project.write("d/0", b"?")
+        done = project.roar("get", "s3://data/p/", "d", status=1)
+        assert "d/0' exists: give --force" in done.stderr
+        (project.root / "d/0").unlink()
+        there.remove("0")
+    server.forget()
+    project.roar("get", "s3://data/p/", "d")
+    assert len(server.seen("get")) == 6 - len(there)
+    assert len(project.show("@1")["outputs"]) == 7
+    assert (project.root / "d/0").read_bytes() == b"0"
+    assert project.transfers() == []

@@ -356,6 +356,8 @@ static bool begin_next(struct download *d)
 	LIST_EACH(it, after, &d->files)
 		if (begin_leaves(d, download_file_of(it)))
 			return true;
+	while (d->next < d->t->n && d->t->items[d->next].is_done)
+		d->next++;
 	if (d->next == d->t->n)
 		return false;
 	begin_item(d, &d->t->items[d->next++]);

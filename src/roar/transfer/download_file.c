@@ -14,6 +14,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "hash/digest/multihash.h"
+#include "transfer/fetched_files.h"
 #include "transfer/partial_file.h"
 
 enum { RESUME_MIN = 16 << 20 }; /* bytes: smaller ones begin anew */
@@ -377,5 +378,6 @@ int download_file_finish(struct download_file *f, struct roar_error *err)
 		transfer_state_remove(f->t, f->state_name);
 	str_release(&f->part); /* it has no such name any more */
 	transfer_finish_item(f->t, item);
+	fetched_files_add(f->t, item);
 	return 0;
 }

@@ -20,7 +20,7 @@
 #include "hash/dir/dir_walk.h"
 #include "project/project.h"
 #include "s3/s3_driver.h"
-#include "transfer/transfer.h"
+#include "transfer/fetched_files.h"
 
 struct targets {
 	struct transfer *t;
@@ -124,7 +124,7 @@ static int add_below(struct targets *g, const char *name, const char *place)
 		return error_set(g->err, -ENOMEM,
 				 "out of memory for the list of objects");
 	item->name = pool_strdup(&g->t->pool, name);
-	return item->name ? check_file(g, item) : -ENOMEM;
+	return item->name ? 0 : -ENOMEM;
 }
 
 static int on_object(void *data, const struct s3_object *object)
@@ -160,6 +160,18 @@ static int on_object(void *data, const struct s3_object *object)
 	return item->bucket && item->etag ? 0 : -ENOMEM;
 }
 
+/* Those that an interrupted download has left are no hindrance. */
+static int check_files(struct targets *g)
+{
+	struct transfer *t = g->t;
+	int r = fetched_files_take(t, g->err);
+
+	for (size_t i = 0; i < t->n && r == 0; i++)
+		if (!t->items[i].is_done)
+			r = check_file(g, &t->items[i]);
+	return r;
+}
+
 static int add_tree(struct targets *g)
 {
 	struct transfer *t = g->t;
@@ -176,7 +188,7 @@ static int add_tree(struct targets *g)
 		.place = g->url,
 		.end = t->n,
 	};
-	return tree->path ? 0 : -ENOMEM;
+	return tree->path ? check_files(g) : -ENOMEM;
 }
 
 static int list_prefix(struct targets *g)

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "git/git.h"
 #include "s3/s3_driver.h"
+#include "transfer/fetched_files.h"
 
 volatile int transfer_stop;
 
@@ -34,6 +35,7 @@ void transfer_release(struct transfer *t)
 	if (t->git)
 		(void)git_state_finish(t->git, 0, &ignored);
 	git_facts_release(&ignored);
+	fetched_files_close(t);
 	s3_driver_free(t->driver);
 	free(t->items);
 	free(t->trees);

@@ -6,6 +6,7 @@
  *	upload_parts.c      one large file: its upload is created, filled, completed
  *	download.c          fetches objects, large ones in ranges
  *	download_file.c     one file that is being fetched: leaves, partial file, name
+ *	fetched_files.c     the files of a prefix that an interrupted download has fetched
  *	local_copy.c        file:// both ways
  *	partial_file.c      a file that has not got its name yet
  *	transfer_state.c    what an interrupted transfer leaves for the next one
@@ -32,6 +33,7 @@
 #include "hash/digest/digest.h"
 
 struct args;
+struct fetched_files;
 struct git_facts;
 struct git_state;
 struct project;
@@ -90,6 +92,7 @@ struct transfer {
 	struct progress progress;
 	struct hasher_progress done; /* what the bar shows */
 	int64_t start_ns;
+	struct fetched_files *fetched; /* below a prefix; NULL: not noted */
 	struct git_state *git; /* the look at git that goes on meanwhile */
 };
 

@@ -23,6 +23,12 @@ struct transfer_leaf {
 	uint8_t value[BLAKE3_LEN];
 };
 
+/* A file below a prefix that was fetched. */
+struct transfer_file {
+	const char *name, *etag;
+	uint8_t blake3[BLAKE3_LEN];
+};
+
 /* What an interrupted upload or download has left; strings are in the pool. */
 struct transfer_state {
 	const char *place, *path;
@@ -33,6 +39,9 @@ struct transfer_state {
 	/* Leaves that a download has on disk, with their values. */
 	struct transfer_leaf *leaves;
 	size_t n_leaves, cap_leaves;
+	/* Files that a download of a prefix has fetched. */
+	struct transfer_file *files;
+	size_t n_files, cap_files;
 };
 
 /* The name of the state file, in the project's directory. */
@@ -48,6 +57,7 @@ int transfer_state_write(const struct transfer *t, const char *name,
 /* Adds a leaf in one write. */
 int transfer_state_add_leaf(int fd, uint64_t index,
 			    const uint8_t value[BLAKE3_LEN]);
+int transfer_state_add_file(int fd, const struct transfer_item *item);
 void transfer_state_remove(const struct transfer *t, const char *name);
 
 /* ---- upload_parts.c ---- */

@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "git/git.h"
 #include "project/project.h"
+#include "transfer/fetched_files.h"
 
 enum { GIT_WAIT_MS = 3000, HASH_DIGITS = 12 };
 
@@ -174,9 +175,9 @@ int transfer_report_failure(const struct transfer *t, int r,
 	size_t n_done = t->done.n_done;
 
 	if (r == -EINTR) {
-		(void)cli_fail("interrupted after %zu of %zu files: the same "
-			       "command continues",
-			       n_done, t->n);
+		(void)cli_fail("interrupted after %zu of %zu files%s", n_done,
+			       t->n,
+			       t->client ? ": the same command continues" : "");
 		return 128 + (transfer_stop ? transfer_stop : SIGINT);
 	}
 	return cli_fail("%s", err->text[0] ? err->text : strerror(-r));
@@ -206,6 +207,7 @@ int transfer_conclude(struct transfer *t, const struct args *args, int r,
 			"all files were transferred, but the step is not "
 			"recorded: %s",
 			err->text);
+	fetched_files_end(t);
 	if (wants_tag)
 		tag_commit(&git, !is_put);
 	r = print_items(t, is_put);

@@ -11,6 +11,7 @@
  *	stamp DEV INO SIZE MTIME_NS CTIME_NS	of the file, when it was hashed
  *	blake3 HEX
  *	leaf INDEX HEX				of a download, as often as there are leaves
+ *	file HEX ETAG NAME			of a prefix, as often as files were fetched
  *
  * A leaf is added after its bytes were written, and is hashed again before it counts: a crash
  * may keep one and lose the other.  What is damaged is not there: the transfer begins anew. */
@@ -85,6 +86,31 @@ static bool keep_name(struct pool *pool, char *text, const char **ret)
 	return *ret;
 }
 
+static bool read_file(struct pool *pool, struct transfer_state *s, char *text)
+{
+	char *hex = text;
+	char *etag = strchr(hex, ' ');
+	char *name = etag ? strchr(etag + 1, ' ') : NULL;
+	uint8_t value[DIGEST_MAX];
+	struct transfer_file *file;
+
+	if (!name)
+		return false;
+	*etag++ = '\0';
+	*name++ = '\0';
+	if (digest_parse_hex(hex, value) != 2 * BLAKE3_LEN)
+		return false;
+	file = VEC_PUSH(s->files, s->n_files, s->cap_files);
+	if (!file)
+		return false;
+	memcpy(file->blake3, value, BLAKE3_LEN);
+	if (keep_name(pool, etag, &file->etag) &&
+	    keep_name(pool, name, &file->name))
+		return true;
+	s->n_files--;
+	return false;
+}
+
 static bool read_line(struct pool *pool, struct transfer_state *s, char *line)
 {
 	char *value = strchr(line, ' ');
@@ -108,12 +134,15 @@ static bool read_line(struct pool *pool, struct transfer_state *s, char *line)
 		(void)snprintf(s->blake3, sizeof(s->blake3), "%s", value);
 		return true;
 	}
+	if (!strcmp(line, "file"))
+		return read_file(pool, s, value);
 	return !strcmp(line, "leaf") && read_leaf(s, value);
 }
 
 void transfer_state_release(struct transfer_state *s)
 {
 	free(s->leaves);
+	free(s->files);
 	*s = (struct transfer_state){ 0 };
 }
 
@@ -203,6 +232,20 @@ int transfer_state_add_leaf(int fd, uint64_t index,
 	digest_hex(hex, value, BLAKE3_LEN);
 	n = snprintf(line, sizeof(line), "leaf %" PRIu64 " %s\n", index, hex);
 	return fd_write_all(fd, line, (size_t)n);
+}
+
+int transfer_state_add_file(int fd, const struct transfer_item *item)
+{
+	CLEANUP(str_release) struct str line = STR_INIT;
+	char hex[2 * BLAKE3_LEN + 1];
+
+	digest_hex(hex, item->blake3, BLAKE3_LEN);
+	str_addf(&line, "file %s ", hex);
+	line_field_add_name(&line, item->etag);
+	str_addc(&line, ' ');
+	line_field_add_name(&line, item->name);
+	str_addc(&line, '\n');
+	return line.failed ? -ENOMEM : fd_write_all(fd, line.data, line.len);
 }
 
 void transfer_state_remove(const struct transfer *t, const char *name)
