@@ -61,8 +61,12 @@ static void add_sentence(struct str *out, const struct s3_call *c,
 		str_adds(out, why);
 		return;
 	}
-	str_addf(out, "the server answered %u %.60s", reply->status,
-		 reply->s3.code);
+	str_addf(out, "the server answered %u%s%.60s", reply->status,
+		 *reply->s3.code ? " " : "", reply->s3.code);
+	/* A reply to HEAD has no document that says why. */
+	if (!*reply->s3.code && reply->status == 403 && !c->q.url)
+		str_adds(out, " (forbidden): the keys are wrong or have "
+			      "expired, or do not allow this");
 	if (*reply->s3.message) {
 		str_adds(out, ", ");
 		quote_printable(out, reply->s3.message,

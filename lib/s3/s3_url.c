@@ -84,9 +84,11 @@ static int set_url(struct s3_endpoint *e, const char *url,
 {
 	struct http_url parsed;
 	size_t len = strlen(url);
+	int r = http_url_parse(url, &parsed);
 
-	if (http_url_parse(url, &parsed) < 0 || parsed.userinfo ||
-	    strpbrk(parsed.target, "?#"))
+	if (r == 0 && parsed.userinfo)
+		return error_set(err, -EINVAL, S3_ENDPOINT_HAS_USER);
+	if (r < 0 || strpbrk(parsed.target, "?#"))
 		return error_set(err, -EINVAL,
 				 "the endpoint '%.200s' is not a URL such as "
 				 "https://host:9000",

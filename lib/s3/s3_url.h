@@ -41,6 +41,11 @@ int s3_url_parse(const char *text, struct s3_url *ret, struct roar_error *err);
 
 enum s3_style { S3_STYLE_AUTO, S3_STYLE_PATH, S3_STYLE_VIRTUAL };
 
+/* Of an endpoint like https://user:password@host.  It is not quoted: this may be logged. */
+#define S3_ENDPOINT_HAS_USER                                                  \
+	"the endpoint's URL has a user name or password: remove it, and set " \
+	"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+
 struct s3_endpoint {
 	bool is_gcs;
 	char *url; /* without a "/" at the end; NULL: AWS's own */

@@ -136,6 +136,8 @@ static int find_upstream(struct proxy *p, struct roar_error *err)
 				 "'%.128s' is not the URL of a server: "
 				 "http://HOST:PORT or https://HOST",
 				 p->endpoint.url);
+	if (url.userinfo)
+		return error_set(err, -EINVAL, S3_ENDPOINT_HAS_USER);
 	(void)snprintf(p->base_host, sizeof(p->base_host), "%s", url.host);
 	return 0;
 }

@@ -450,3 +450,27 @@ def test_an_interrupted_prefix_continues(project: Project,
     assert len(project.show("@1")["outputs"]) == 7
     assert (project.root / "d/0").read_bytes() == b"0"
     assert project.transfers() == []
+
+
+@pytest.mark.parametrize("url, why", [
+    ("https://", "is not a URL such as"),
+    ("https://u:p@127.0.0.1:9/x", "user name or password is not supported"),
+    ("file://", "has no path: write file:///PATH")])
+def test_wrong_urls_are_told(project: Project, url: str, why: str) -> None:
+    assert why in project.roar("get", url, "x", status=1).stderr
+
+
+def test_wrong_keys_are_told(project: Project, server: Server) -> None:
+    put(server, "f", b"1")
+    project.env["AWS_SECRET_ACCESS_KEY"] = "another"
+    done = project.roar("get", "s3://data/f", status=1)
+    assert "the server answered 403 (forbidden): the keys are wrong" in \
+        done.stderr
+
+
+def test_an_unreadable_name_is_told(project: Project) -> None:
+    outside = project.root.parent / "outside"
+    outside.mkdir()
+    os.mkfifo(outside / "pipe")
+    done = project.roar("get", f"file://{outside}", "copy", status=1)
+    assert f"'{outside}/pipe': it is a FIFO" in done.stderr

@@ -230,6 +230,16 @@ def test_a_command_runs_without_a_proxy_that_cannot_start(
     assert project.left_over() == []
 
 
+def test_a_password_of_an_endpoint_is_not_recorded(project: Project) -> None:
+    for url in ("http://u:pa55word@127.0.0.1:9", "ftp://u:pa55word@h"):
+        done = project("run", "--proxy-upstream", url, "true")
+        assert "runs without the S3 proxy" in done.stderr
+        assert "pa55word" not in done.stderr
+    for path in (project.folder / ".roar").rglob("*"):
+        if path.is_file():
+            assert b"pa55word" not in path.read_bytes(), path
+
+
 def test_a_proxy_that_is_killed_makes_the_record_incomplete(
         project: Project) -> None:
     project.run("put('before', b'abc')\n"

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "cli/cli.h"
+#include "lineage/redact.h"
 #include "project/owner.h"
 #include "project/project.h"
 #include "proxy/proxy_daemon.h"
@@ -80,8 +82,14 @@ static int start(struct run_proxy *p, struct run *run, char *const *envp,
 
 /* The command runs nevertheless. */
 static char **go_without(struct run_proxy *p, struct run *run, char **envp,
-			 const char *why)
+			 const char *reason)
 {
+	CLEANUP(str_release) struct str clean = STR_INIT;
+	const char *why;
+
+	/* It may quote a URL that has a password. */
+	redact_text(run->redact, reason, strlen(reason), &clean);
+	why = clean.failed ? "out of memory" : str_cstr(&clean);
 	fold_add_gap(run->fold, EVENT_GAP_PROXY, why);
 	if (!run->options.quiet)
 		(void)cli_fail("the command runs without the S3 proxy, and its "

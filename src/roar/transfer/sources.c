@@ -318,6 +318,11 @@ int sources_list(struct transfer *t, char *const *operands, int n,
 	} else {
 		struct stat st;
 
+		if (!destination[7])
+			return error_set(err, -EINVAL,
+					 "'%s' has no path: write "
+					 "file:///DIRECTORY/",
+					 destination);
 		path_normalize(&local, t->project->cwd, destination + 7);
 		if (local.failed)
 			return error_set(err, -ENOMEM, "out of memory");

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "hash/dir/dir_hash.h"
 #include "hash/dir/dir_walk.h"
+#include "http/url.h"
 #include "project/project.h"
 #include "s3/s3_driver.h"
 #include "transfer/fetched_files.h"
@@ -220,14 +221,32 @@ static int on_leaf(void *ctx, const struct dir_walk_entry *found)
 	return r;
 }
 
+static void on_error(void *ctx, const char *path, int error)
+{
+	struct targets *g = ctx;
+
+	if (!g->err->text[0])
+		(void)error_set(g->err, error, "cannot read '%s/%.200s': %s",
+				g->url, path,
+				error == -EINVAL ? "it is a FIFO, a socket or "
+						   "a device" :
+						   strerror(-error));
+}
+
 static int list_local(struct targets *g, const char *destination)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
-	const struct dir_walk_visitor visitor = { .leaf = on_leaf, .ctx = g };
+	const struct dir_walk_visitor visitor = { .leaf = on_leaf,
+						  .error = on_error,
+						  .ctx = g };
 	struct s3_facts facts = { 0 };
 	struct stat st;
 	int r;
 
+	if (!g->url[7])
+		return error_set(g->err, -EINVAL,
+				 "'%s' has no path: write file:///PATH",
+				 g->url);
 	path_normalize(&path, g->t->project->cwd, g->url + 7);
 	if (path.failed)
 		return error_set(g->err, -ENOMEM, "out of memory");
@@ -256,10 +275,20 @@ static int list_url(struct targets *g, const char *destination)
 {
 	CLEANUP(freep) char *name = strdup(g->url);
 	struct s3_facts facts = { .size_bytes = -1 };
+	struct http_url parsed;
 	int r;
 
 	if (!name)
 		return error_set(g->err, -ENOMEM, "out of memory");
+	if (http_url_parse(g->url, &parsed) < 0)
+		return error_set(g->err, -EINVAL,
+				 "'%.200s' is not a URL such as "
+				 "https://HOST/PATH",
+				 g->url);
+	if (parsed.userinfo)
+		return error_set(g->err, -EINVAL,
+				 "a URL with a user name or password is not "
+				 "supported");
 	name[strcspn(name, "?#")] = '\0';
 	r = s3_driver_stat_url(g->t->driver, g->url, &facts, g->err);
 	if (r == 0)
