@@ -100,6 +100,9 @@ enum presence presence_check(struct presence_look *look,
 	now = stamp_of(&st);
 	if (same_look(&row->stamp, &now))
 		return PRESENCE_PRESENT;
+	/* Its files have rows of their own; all of them are not read again. */
+	if (row->ftype == EVENT_FTYPE_DIRECTORY && S_ISDIR(st.st_mode))
+		return PRESENCE_UNVERIFIED;
 	if (link && S_ISLNK(st.st_mode))
 		return compare_link(row);
 	if (link || !S_ISREG(st.st_mode) || now.size != row->stamp.size)

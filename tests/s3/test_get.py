@@ -76,6 +76,14 @@ def test_a_prefix_is_a_directory(project: Project, server: Server) -> None:
     assert len(outputs) == 1102
 
 
+def test_a_directory_has_not_changed(project: Project,
+                                     server: Server) -> None:
+    put(server, "p/f", b"1")
+    project.roar("get", "s3://data/p/", "d")
+    said = project.roar("status").stdout
+    assert "1 present, 0 changed, 0 missing, 1 not verified" in said
+
+
 def test_a_large_object_is_fetched_in_ranges(project: Project,
                                              server: Server) -> None:
     data = os.urandom(LARGE)
