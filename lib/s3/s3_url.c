@@ -124,7 +124,7 @@ static int set_style(struct s3_endpoint *e, const struct aws_config *config,
 	return 0;
 }
 
-static bool is_region(const char *region)
+bool s3_region_is_valid(const char *region)
 {
 	size_t len = strlen(region);
 
@@ -145,7 +145,7 @@ int s3_endpoint_init(struct s3_endpoint *e, const struct aws_config *config,
 	*e = (struct s3_endpoint){ .is_gcs = is_gcs };
 	if (!region)
 		region = "us-east-1";
-	if (!is_region(region))
+	if (!s3_region_is_valid(region))
 		return error_set(err, -EINVAL,
 				 "'%.64s' is not the name of a region such as "
 				 "us-east-1",

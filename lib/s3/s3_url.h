@@ -39,6 +39,9 @@ bool s3_url_is_one(const char *text);
  * not UTF-8. */
 int s3_url_parse(const char *text, struct s3_url *ret, struct roar_error *err);
 
+/* Can it be the name of a region? */
+bool s3_region_is_valid(const char *region);
+
 enum s3_style { S3_STYLE_AUTO, S3_STYLE_PATH, S3_STYLE_VIRTUAL };
 
 /* Of an endpoint like https://user:password@host.  It is not quoted: this may be logged. */

@@ -113,8 +113,10 @@ static int find_upstream(struct proxy *p, struct roar_error *err)
 
 	if (r < 0)
 		return r;
-	if (o->region && strlen(o->region) >= sizeof(p->endpoint.region))
-		return error_set(err, -EINVAL, "'%.64s' is not a region",
+	if (o->region && !s3_region_is_valid(o->region))
+		return error_set(err, -EINVAL,
+				 "'%.64s' is not the name of a region such as "
+				 "us-east-1",
 				 o->region);
 	if (o->region)
 		(void)snprintf(p->endpoint.region, sizeof(p->endpoint.region),

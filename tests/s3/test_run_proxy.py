@@ -457,6 +457,28 @@ def test_runs_at_the_same_time_get_their_own_objects(project: Project) -> None:
         assert len({key.partition("-")[0] for key in keys}) == 1
 
 
+def test_a_daemon_may_listen_at_a_unix_socket(project: Project,
+                                              tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/s"
+    done = project("proxy", "start", "--listen", address)
+    assert f"The proxy is running: {address}, pid" in done.stdout
+    project.run("put('k', b'1')\n")
+    assert project.show("@1")["verdict"] == "complete"
+
+
+def test_a_daemon_that_is_stopped_ends(project: Project) -> None:
+    project("proxy", "start")
+    pid, = project.proxies()
+    os.kill(pid, signal.SIGSTOP)
+    project("proxy", "stop")
+    project("proxy", "status", code=1)
+
+
+def test_a_region_must_be_one(project: Project) -> None:
+    done = project("proxy", "start", "--region", "bad region", code=1)
+    assert "'bad region' is not the name of a region" in done.stderr
+
+
 def test_a_daemon_that_was_killed_is_noticed(project: Project) -> None:
     project("proxy", "start")
     os.kill(status(project)["pid"], signal.SIGKILL)

@@ -1,6 +1,7 @@
 /* proxy.c - `roar proxy`: an S3 proxy for several runs of the project. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -205,6 +206,10 @@ static int stop(const struct args *args, struct project *project)
 	pid_fd = (int)syscall(SYS_pidfd_open, d.pid, 0);
 	r = pid_fd < 0 ? (errno == ESRCH ? 0 : -errno) :
 			 proxy_process_end(pid_fd, STOP_MS);
+	/* One that is stopped, for example: its runs are incomplete, and say so. */
+	if (r == -ETIMEDOUT &&
+	    syscall(SYS_pidfd_send_signal, pid_fd, SIGKILL, NULL, 0) == 0)
+		r = 0;
 	if (r < 0)
 		return cli_fail("the proxy (pid %d) did not end: %s",
 				(int)d.pid, strerror(-r));

@@ -101,6 +101,8 @@ static int ask(int dirfd, const char *method, const char *path, const char *log,
 	if (r < 0)
 		return refuse(r, strerror(-r), err);
 	n = fd_read_all(fd, answer, ANSWER_MAX);
+	if (n == -EAGAIN)
+		return refuse(-ETIMEDOUT, "it is stopped or too busy", err);
 	if (n < 0)
 		return refuse((int)n, strerror((int)-n), err);
 	body = find_body(answer, &status);

@@ -150,7 +150,7 @@ static int parse_ready(char *line, char ret_url[PROXY_URL_MAX])
 	char *url = line + strlen(word);
 
 	if (strncmp(line, word, strlen(word)) != 0 ||
-	    strncmp(url, "http", 4) != 0)
+	    (strncmp(url, "http", 4) != 0 && strncmp(url, "unix:", 5) != 0))
 		return -EBADMSG;
 	url[strcspn(url, " \t\r")] = '\0';
 	memcpy(ret_url, url, strlen(url) + 1);
