@@ -314,6 +314,71 @@ int roar_coord_use_lease(struct roar_coord *c,
 			 const struct roar_coord_lending *from,
 			 uint64_t lease_id, int64_t consumed_to, int give_back);
 
+/* ---- checkpoints in two phases ----
+ *
+ * All ranks of one world save a step, or none.  Each rank writes its part, makes it
+ * durable, and calls roar_coord_commit_part(), which waits until all parts are there.  On
+ * rank 0 it then returns the list of parts with `committed` 0: the rank writes the manifest,
+ * makes it durable, and calls roar_coord_commit_manifest().  The coordinator records the
+ * manifest's digest, and on the other ranks roar_coord_commit_part() returns with
+ * `committed` 1.  Digests are BLAKE3.
+ *
+ * A rank that cannot save calls roar_coord_commit_failed(), and the save has failed for all.
+ * Once all parts are there, only rank 0 can do so, and only if there is no manifest.
+ *
+ *	-EEXIST		another save of the step is committed
+ *	-ECONNABORTED	the save failed before there was a manifest: a rank reported it, or
+ *			a process died, joined or left
+ *	-ESTALE		another save of the step is in progress, or took the place of this
+ *	-EIO		rank 0 was lost while it wrote: the step is saved if the manifest
+ *			is there
+ *
+ * Only after -EEXIST and -ECONNABORTED may a rank remove what it has written.  After any
+ * other error it is not known whether the step was saved: call again, or leave the files to
+ * the garbage collection.  All calls are idempotent, and go on after a restart or a change
+ * of the coordinator. */
+enum { ROAR_COORD_DIGEST = 32 }; /* bytes */
+
+struct roar_coord_save {
+	int64_t step, epoch;
+	const char *save_id; /* the same on all ranks, and of no other save */
+	const char *
+		path; /* where the checkpoint is; kept for GetLatestCheckpoint */
+	int64_t size_bytes; /* of this rank's part */
+	int64_t timestamp_ms; /* when it was saved, since 1970; 0: unknown */
+	uint64_t world_epoch; /* in which the save began; 0: the current one */
+	int64_t timeout_ms; /* -1: no limit */
+};
+
+struct roar_coord_commit {
+	int32_t committed;
+	uint8_t manifest[ROAR_COORD_DIGEST]; /* if committed */
+	uint64_t world_epoch; /* of the parts */
+	uint64_t fencing_token; /* with which they were reported */
+	size_t n_parts; /* if not committed */
+	struct roar_coord_part {
+		char *worker_id;
+		int32_t rank;
+		int64_t size_bytes;
+		uint8_t digest[ROAR_COORD_DIGEST];
+	} * parts; /* by rank */
+};
+
+void roar_coord_commit_release(struct roar_coord_commit *commit);
+
+/* Free *ret with roar_coord_commit_release(). */
+int roar_coord_commit_part(struct roar_coord *c,
+			   const struct roar_coord_save *save,
+			   const uint8_t digest[ROAR_COORD_DIGEST],
+			   struct roar_coord_commit *ret);
+int roar_coord_commit_manifest(struct roar_coord *c,
+			       const struct roar_coord_save *save,
+			       const uint8_t digest[ROAR_COORD_DIGEST]);
+/* `why` is a sentence for people: UTF-8 without control characters, 512 bytes at most. */
+int roar_coord_commit_failed(struct roar_coord *c,
+			     const struct roar_coord_save *save,
+			     const char *why);
+
 /* Calls any method of the coordinator by its number or path, with a packed request.
  * *ret_reply is malloc()ed.  For methods that have no function here.
  *

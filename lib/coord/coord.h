@@ -119,6 +119,9 @@ int coord_replay(struct coord *c, const Roar__Record__Record *record);
 /* After the last record: workers have the job's timeout from now to reconnect, and
  * holders of leases a whole lease timeout, if that is longer. */
 void coord_resume(struct coord *c, struct coord_now now);
+/* The fencing token that requests must have which are to be recorded for good
+ * (CommitCheckpoint).  0, as at the start: there is only one coordinator. */
+void coord_set_fencing_token(struct coord *c, uint64_t token);
 /* Passes the slow state to `each` as the records that lead to it.  A negative return of
  * `each` ends the walk and is returned. */
 int coord_snapshot(const struct coord *c,
@@ -165,6 +168,7 @@ struct coord_counts {
 	uint32_t n_watchers;
 	uint64_t n_keys, key_bytes;
 	uint64_t n_released, n_failed; /* meetings, since the start */
+	uint64_t n_committed, n_saves_failed; /* checkpoints, likewise */
 };
 
 void coord_count(const struct coord *c, struct coord_counts *ret);

@@ -69,6 +69,12 @@ struct coord_step_look {
 	bool complete;
 	int64_t size_bytes; /* of all parts, as reported */
 	int64_t saved_ms; /* of the last part, as reported; 0: not reported */
+	/* Of CommitCheckpoint, else NULL. */
+	const char *save_id;
+	const uint8_t *manifest; /* 32 bytes; NULL: not committed */
+	const char *trouble; /* why it failed */
+	const char *
+		told_by; /* the worker that committed it, or says that it failed */
 	const void *parts; /* for coord_step_part() */
 };
 

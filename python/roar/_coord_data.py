@@ -4,14 +4,22 @@ checkpoints."""
 from __future__ import annotations
 
 import itertools
+import secrets
 import time
-from typing import (TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Protocol,
+import warnings
+from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Protocol,
                     Sequence, cast)
 
+from _roar_coord import meet_reply
+
 from . import _balance
-from ._coord_errors import CoordinatorError, CoordinatorStale
-from ._coord_results import SHARDS, Checkpoint, Shard, ShardTable
-from ._coord_values import JOBS, Deadline, milliseconds, words
+from ._coord_errors import (CheckpointExists, CheckpointFailed,
+                            CoordinatorAborted, CoordinatorError, CoordinatorInvalid,
+                            CoordinatorStale, WorkerExists)
+from ._coord_results import (SHARDS, Checkpoint, CheckpointPart,
+                             CheckpointParts, CheckpointWorld, Shard, ShardTable)
+from ._coord_values import (CONTROL, JOBS, Deadline, digest_of, milliseconds,
+                            sentence_of, words)
 from ._lease import Lease, Renewer
 
 if TYPE_CHECKING:
@@ -25,15 +33,21 @@ if TYPE_CHECKING:
         worker_id: str | None
 
         def _connected(self) -> Any: ...
+        def _meet(self, kind: int, meeting_id: str, step: int | None, timeout: Any,
+                  policy: str | None, group: Sequence[str] | None, value: bytes,
+                  in_favour: bool, aside: bool = False) -> bytes: ...
         def call(self, path: str, request: Mapping[str, Any],
                  timeout: float | None = 60.0) -> dict[str, Any]: ...
         def wait_world(self, epoch: int | None = None,
                        timeout: float | None = None) -> World: ...
         @property
         def world(self) -> World: ...
+        @property
+        def fencing_token(self) -> int: ...
 else:
     _Client = object
 
+_VOTE = 2
 _TRIES = 10     # of a list that changes while it is read
 _PAUSE = 1.0    # seconds until a piece is asked for again, at most
 
@@ -260,12 +274,130 @@ class DataCalls(_Client):
             raise CoordinatorError(reply["message"])
         return reply["global_step"]
 
+    def begin_checkpoint(self, step: int, *, timeout: float | None = 600.0
+                         ) -> CheckpointWorld:
+        """Agrees with all workers of the job on a save of this step: waits for them,
+        and returns its save_id, the same on all, and this worker's rank, the number
+        of workers and the epoch of the world, for commit_checkpoint()."""
+        mine = f"{step} {secrets.token_hex(4)}"
+        reply = meet_reply(self._meet(_VOTE, "roar.checkpoint", None, timeout, "fail",
+                                      None, mine.encode(), True))
+        first = min(reply["values"], key=lambda item: item["rank"])
+        number, save_id = first["value"].decode().split()
+        if int(number) != step:
+            self.fail_checkpoint(int(number), save_id, f"worker {self.worker_id!r} "
+                                 f"saves step {step} instead")
+            raise CoordinatorInvalid(f"worker {first['worker_id']!r} saves step {number} "
+                                     f"and this one step {step}: save the same on all")
+        return CheckpointWorld(save_id, reply["place"], reply["participants"],
+                               reply["world_epoch"])
+
+    def commit_checkpoint(self, step: int, save_id: str, part: bytes | str,
+                          write_manifest: Callable[[CheckpointParts],
+                                                   bytes | str], *,
+                          epoch: int = 0, path: str = "", size_bytes: int = 0,
+                          world_epoch: int = 0,
+                          timeout: float | None = 600.0) -> bytes:
+        """Commits this worker's part of a checkpoint together with those of all
+        ranks.  Returns the BLAKE3 of the manifest, the same on all ranks, when the
+        coordinator has recorded it.
+
+        Every rank calls this when its part is written and durable, and waits for
+        the others.  When all parts of one world are there, the coordinator lets
+        rank 0 write the manifest; the other ranks only wait.
+
+        save_id         the same on all ranks, and of no other save
+        part            BLAKE3 of this rank's part-….json: 32 bytes, or hex digits
+        write_manifest  called on rank 0 alone, with CheckpointParts; writes the
+                        manifest durably and returns its BLAKE3.  If it raises,
+                        there must be no manifest: the save fails on all ranks, and
+                        the exception goes on
+        path            where the checkpoint is; told by latest_checkpoint()
+        size_bytes      of this rank's part
+        world_epoch     in which the save began, to be sure that all ranks are of
+                        one world; 0: the current one
+        timeout         seconds for everything; None: for ever
+
+        Raises CheckpointFailed if there is no manifest of this save: another rank
+        reported why (fail_checkpoint()), or a process died, joined or left before
+        all parts were there; CheckpointExists if another save of the step is
+        committed.  Then this rank may remove its files.  After any other exception
+        (a timeout, a lost connection, rank 0 lost while it wrote) the checkpoint
+        may exist: call this again with the same arguments, or leave the files to
+        the garbage collection.  The call is idempotent, and goes on after a restart
+        or a change of the coordinator."""
+        clock = Deadline(timeout)
+        info = self._save_info(step, save_id, epoch, path, size_bytes)
+        about = {"info": info, "world_epoch": world_epoch}
+        reply, token = self._commit(
+            {**about, "part": digest_of("part", part)}, clock)
+        if not reply["committed"]:
+            parts = CheckpointParts(
+                [CheckpointPart._make(p[name] for name in CheckpointPart._fields)
+                 for p in reply["parts"]], reply["world_epoch"], token)
+            try:
+                written = digest_of("the manifest's digest",
+                                    write_manifest(parts))
+            except BaseException as error:
+                self._commit_failed(info, error)
+                raise
+            reply, _ = self._commit({**about, "manifest": written}, clock)
+        return reply["manifest"]
+
+    def fail_checkpoint(self, step: int, save_id: str, reason: str, *,
+                        epoch: int = 0, path: str = "",
+                        timeout: float | None = 60.0) -> None:
+        """Reports that this worker cannot save its part of a checkpoint, and why.
+        The save fails on all ranks: commit_checkpoint() raises CheckpointFailed
+        with the reason, and the dashboard shows it.
+
+        Raises CoordinatorStale if all parts are there already: then rank 0 decides.
+        """
+        self._commit({"info": self._save_info(step, save_id, epoch, path, 0),
+                      "failure": sentence_of(reason)}, Deadline(timeout))
+
+    def _save_info(self, step: int, save_id: str, epoch: int, path: str,
+                   size_bytes: int) -> dict[str, Any]:
+        return {"worker_id": self.worker_id or "", "job_id": self.job or "",
+                "checkpoint_id": save_id, "step": step, "epoch": epoch,
+                "storage_path": path, "size_bytes": size_bytes,
+                "timestamp_ms": time.time_ns() // 1000000}
+
+    def _commit(self, request: Mapping[str, Any], clock: Deadline
+                ) -> tuple[dict[str, Any], int]:
+        """The reply, and the fencing token that the request had.  When another
+        coordinator leads meanwhile, the request is sent again with its token."""
+        while True:
+            token = self.fencing_token
+            try:
+                return self.call(CONTROL + "CommitCheckpoint", {
+                    **request, "session": self._session(),
+                    "fencing_token": token}, clock.left()), token
+            except CoordinatorStale:
+                if self.fencing_token == token:
+                    raise
+            except CoordinatorAborted as error:
+                raise CheckpointFailed(str(error)) from error
+            except WorkerExists as error:
+                raise CheckpointExists(str(error)) from error
+
+    def _commit_failed(self, info: Mapping[str, Any],
+                       error: BaseException) -> None:
+        """Tells the others why there is no manifest; they would wait."""
+        try:
+            self._commit({"info": info, "failure": sentence_of(
+                f"{type(error).__name__}: {error}")}, Deadline(60.0))
+        except CoordinatorError as second:
+            warnings.warn(f"the other ranks wait in vain: {second}",
+                          RuntimeWarning, stacklevel=4)
+
     def latest_checkpoint(self) -> Checkpoint | None:
-        """The newest checkpoint that all workers have saved, or None."""
+        """The newest checkpoint that all workers have saved, or None.  Of saves by
+        commit_checkpoint(), only what is committed."""
         reply = self.call(JOBS + "GetLatestCheckpoint", {
             "worker_id": self.worker_id or "", "job_id": self.job or ""})
         found = reply["latest_checkpoint"]
         if not reply["has_checkpoint"] or found is None:
             return None
-        found["path"] = found["storage_path"]
+        found.update(path=found["storage_path"], manifest=reply["manifest"])
         return Checkpoint._make(found[name] for name in Checkpoint._fields)

@@ -44,6 +44,21 @@ class CoordinatorStale(CoordinatorError):
     this worker."""
 
 
+class CoordinatorAborted(CoordinatorError):
+    """What several workers do together was given up, because one of them failed,
+    died, joined or left."""
+
+
+class CheckpointFailed(CoordinatorError):
+    """The save failed on all ranks, and there is no manifest of it: each rank may
+    remove what it has written.  After any other exception of commit_checkpoint()
+    it may not, because the checkpoint may exist."""
+
+
+class CheckpointExists(CheckpointFailed):
+    """Another save of this step is committed."""
+
+
 class CoordinatorTimeout(CoordinatorError, TimeoutError):
     """The timeout is over."""
 
@@ -120,6 +135,7 @@ _BY_ERRNO: dict[int, type[CoordinatorError]] = {
     errno.ESTALE: CoordinatorStale,
     errno.EAGAIN: CoordinatorBusy,
     errno.EBUSY: CoordinatorBusy,
+    errno.ECONNABORTED: CoordinatorAborted,
     errno.ENOTCONN: CoordinatorUnreachable,
     errno.ECANCELED: CoordinatorClosed,
     errno.ECHILD: CoordinatorClosed,

@@ -84,6 +84,33 @@ class Checkpoint(NamedTuple):
     type: str
     worker_id: str
     metadata: dict[str, str]
+    manifest: bytes     # its BLAKE3, of commit_checkpoint(); b"" otherwise
+
+
+class CheckpointPart(NamedTuple):
+    """What one rank wrote of a checkpoint."""
+
+    rank: int
+    worker_id: str
+    digest: bytes       # BLAKE3 of its description, 32 bytes
+    size_bytes: int
+
+
+class CheckpointParts(NamedTuple):
+    """All parts of a checkpoint are there: what its manifest has to say."""
+
+    parts: list[CheckpointPart]     # by rank
+    world_epoch: int
+    fencing_token: int
+
+
+class CheckpointWorld(NamedTuple):
+    """The ranks that save a checkpoint together."""
+
+    save_id: str        # the same on all
+    rank: int           # of this worker
+    size: int           # number of workers
+    epoch: int          # of the world
 
 
 class KeyValue(NamedTuple):

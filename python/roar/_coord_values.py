@@ -47,6 +47,29 @@ def ids(name: str, value: Sequence[str] | None) -> list[str] | None:
     return found
 
 
+_DIGEST = 32    # bytes of BLAKE3
+_SENTENCE = 512     # bytes
+
+
+def digest_of(name: str, value: bytes | str) -> bytes:
+    """A BLAKE3 as bytes or as hexadecimal digits."""
+    try:
+        found = bytes.fromhex(value) if isinstance(value, str) else bytes(value)
+    except (TypeError, ValueError):
+        found = b""
+    if len(found) != _DIGEST:
+        raise ValueError(f"{name} must be {_DIGEST} bytes, or {2 * _DIGEST} "
+                         f"hexadecimal digits, not {value!r:.80}")
+    return found
+
+
+def sentence_of(text: Any) -> str:
+    """A text for people, as short and printable as the coordinator takes it."""
+    plain = "".join(c if c.isprintable() else " " for c in str(text)).strip()
+    return plain.encode("utf-8", "replace")[:_SENTENCE].decode(
+        "utf-8", "ignore") or "no reason was given"
+
+
 def policy_number(name: str | None) -> int:
     if name not in _POLICIES:
         raise ValueError("policy must be 'fail', 'shrink' or 'wait', not "

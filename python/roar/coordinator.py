@@ -35,15 +35,17 @@ except ImportError as error:
 
 from . import _balance, _checks
 from ._coord_data import DataCalls
-from ._coord_errors import (BarrierBroken, BarrierTimeout, CoordinatorBusy,
-                            CoordinatorClosed, CoordinatorDenied,
+from ._coord_errors import (BarrierBroken, BarrierTimeout, CheckpointExists,
+                            CheckpointFailed, CoordinatorAborted,
+                            CoordinatorBusy, CoordinatorClosed, CoordinatorDenied,
                             CoordinatorError, CoordinatorInvalid,
                             CoordinatorNotFound, CoordinatorStale,
                             CoordinatorTimeout, CoordinatorUnreachable,
                             WorkerExists)
 from ._coord_keys import Keys
-from ._coord_results import (Checkpoint, KeyValue, Shard, ShardTable,
-                             WorkerConfig, World)
+from ._coord_results import (Checkpoint, CheckpointPart, CheckpointParts,
+                             CheckpointWorld, KeyValue, Shard, ShardTable, WorkerConfig,
+                             World)
 from ._coord_values import (CONTROL, Deadline, bytes_of, generation_of, ids,
                             milliseconds, policy_number, words)
 from ._lease import Lease, LeaseLost
@@ -51,6 +53,8 @@ from ._meetings import BarrierResult, Late, VoteResult, gathered
 
 __all__ = [
     "BarrierBroken", "BarrierResult", "BarrierTimeout", "Checkpoint",
+    "CheckpointExists", "CheckpointFailed", "CheckpointPart",
+    "CheckpointParts", "CheckpointWorld", "CoordinatorAborted",
     "CoordinatorBusy", "CoordinatorClosed", "CoordinatorDenied",
     "CoordinatorError", "CoordinatorInvalid", "CoordinatorNotFound",
     "CoordinatorStale", "CoordinatorTimeout", "CoordinatorUnreachable",

@@ -82,6 +82,8 @@ OTHERS = {
                                       total_samples=1, shard_size=1),
     "GetDataShard": pb.ShardRequest(worker_id="w", dataset_id="d",
                                     job_id="b"),
+    "CommitCheckpoint": control.CommitRequest(info=pb.CheckpointInfo(
+        worker_id="w", checkpoint_id="c", job_id="b"), failure="no"),
     "Meet": control.MeetRequest(worker_id="w", meeting_id="m", job_id="b"),
     "Configure": control.JobSettings(job_id="b", min_workers=2),
     "SendCommand": control.CommandRequest(job_id="b", command="stop"),

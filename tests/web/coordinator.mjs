@@ -19,6 +19,7 @@ const METHODS = {
   barrier: 8,
   configure: 12,
   consumed: 31,
+  commit: 36,
 };
 const LAST = 1; // flag: the last frame of the call
 
@@ -160,6 +161,20 @@ export class Client {
       [6, size],
       [7, Date.now()],
       [100, job],
+    ]);
+  }
+
+  // The worker cannot save its part of this step.
+  failed(id, worker, { job = "default", step, why }) {
+    const info = message([
+      [1, worker],
+      [2, id],
+      [3, step],
+      [100, job],
+    ]);
+    return this.call("commit", [
+      [1, info],
+      [7, why],
     ]);
   }
 

@@ -118,6 +118,11 @@ test("what happens is on the page without a reload", () =>
     await client.checkpoint("c1", "w1", { step: 1200, size: 3_000_000 });
     await page.locator("#checkpoints .item").getByText("✓ complete").waitFor();
     await page.locator("#checkpoints .item").getByText("5.00 MB in 2 parts").waitFor();
+    await client.failed("s2", "w0", { step: 1300, why: "the disk is full" });
+    const lost = page.locator("#checkpoints .item", { hasText: "step 1,300" });
+    await lost.getByText("✗ failed").waitFor();
+    await lost.getByText("the disk is full").waitFor();
+    await page.getByText("step 1,300 failed").waitFor();
     await page.locator("#events").getByText("worker 'w1' joined as rank 1").waitFor();
 
     await client.call("deregister", [

@@ -109,11 +109,16 @@ function StepItem(props: { store: Store; step: Step; withJob: boolean }) {
         <span class="quiet">
           {props.withJob && `${s.job} · `}epoch {count(s.epoch)}
         </span>
-        <span class={s.complete ? "tag good" : "tag"}>
-          {s.complete ? "✓ complete" : `${count(s.parts)} of ${count(s.expected)}`}
+        <span class={s.complete ? "tag good" : s.error ? "tag bad" : "tag"}>
+          {s.complete
+            ? "✓ complete"
+            : s.error
+              ? "✗ failed"
+              : `${count(s.parts)} of ${count(s.expected)}`}
         </span>
       </div>
-      {!s.complete && (
+      {s.error && <p class="quiet">{s.error}</p>}
+      {!s.complete && !s.error && (
         <Bar value={s.parts} max={s.expected} label={`step ${s.step}: parts saved`} />
       )}
       <div class="item-note">

@@ -75,7 +75,9 @@ export function Tiles(props: { store: Store; view: View }) {
         value={saved ? count(saved.step) : "–"}
         note={
           newest && newest !== saved && !newest.complete
-            ? `step ${count(newest.step)}: ${count(newest.parts)} of ${count(newest.expected)} parts`
+            ? newest.error
+              ? `step ${count(newest.step)} failed`
+              : `step ${count(newest.step)}: ${count(newest.parts)} of ${count(newest.expected)} parts`
             : saved
               ? "complete"
               : "none is complete"

@@ -100,6 +100,7 @@ export interface Step {
   complete: boolean;
   size: number;
   saved_at: number | null;
+  error: string | null; // why its save failed
 }
 
 export interface Line {

@@ -34,6 +34,7 @@ static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_KEY_PAST] = change_key_past,
 	[ROAR__RECORD__RECORD__WHAT_LENT_BEFORE] = change_lent_before,
 	[ROAR__RECORD__RECORD__WHAT_CLOCK] = change_clock,
+	[ROAR__RECORD__RECORD__WHAT_SAVE_END] = change_save_end,
 };
 
 int change_make(struct coord *c, const Record *record)

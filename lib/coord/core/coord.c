@@ -193,6 +193,11 @@ void coord_tick(struct coord *c, struct coord_now now)
 	tables_settle(c);
 }
 
+void coord_set_fencing_token(struct coord *c, uint64_t token)
+{
+	c->fencing_token = token;
+}
+
 /* ---- looking in ---- */
 
 void coord_count(const struct coord *c, struct coord_counts *ret)
@@ -208,6 +213,8 @@ void coord_count(const struct coord *c, struct coord_counts *ret)
 		.key_bytes = c->key_bytes,
 		.n_released = c->n_released,
 		.n_failed = c->n_failed,
+		.n_committed = c->n_committed,
+		.n_saves_failed = c->n_saves_failed,
 	};
 	LIST_EACH(it, after, &c->job_list) {
 		const struct job *job = container_of(it, struct job, in_jobs);

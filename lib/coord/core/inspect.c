@@ -159,9 +159,16 @@ static void look_at_step(const struct job *job, const struct step *step,
 		.step = step->number,
 		.expected = step->expected,
 		.n_parts = step->n_parts,
-		.complete = step->n_parts >= (size_t)step->expected,
+		.complete = step_is_complete(step),
+		.save_id = step->save,
 		.parts = step,
 	};
+	if (step->save && !ret->complete)
+		ret->trouble = save_trouble(job, step);
+	if (step->end) {
+		ret->told_by = step->end->worker_id;
+		ret->manifest = ret->complete ? step->end->manifest.data : NULL;
+	}
 	for (size_t i = 0; i < step->n_parts; i++) {
 		const Coordinator__CheckpointInfo *info = step->parts[i].info;
 

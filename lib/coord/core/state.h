@@ -174,6 +174,8 @@ struct coord {
 	struct alarm clock; /* when service time is to be recorded; always set */
 	uint64_t last_serial; /* of meetings */
 	uint64_t n_released, n_failed;
+	uint64_t fencing_token; /* of the leader; 0: there is only one coordinator */
+	uint64_t n_committed, n_saves_failed; /* checkpoints */
 	void (*ended)(void *data, int64_t wait_ms, int64_t skew_ms,
 		      bool released);
 	void *ended_data;
@@ -240,7 +242,8 @@ change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_release, change_key, change_key_gone, change_dataset,
 	change_checkpoint, change_deal, change_shard_table, change_epoch,
 	change_consumed, change_lending, change_lease_taken, change_lease_used,
-	change_leases_lapsed, change_key_past, change_lent_before, change_clock;
+	change_leases_lapsed, change_key_past, change_lent_before, change_clock,
+	change_save_end;
 
 /* ---- job.c ---- */
 

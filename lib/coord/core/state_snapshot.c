@@ -330,7 +330,22 @@ static int tell_step(const struct walk *walk, const struct job *job,
 		m.info = step->parts[i].info;
 		m.expected = step->expected;
 		m.joined_epoch = step->joined_epoch;
+		if (step->lost)
+			m.lost_save = step->lost;
+		if (step->save) {
+			m.part.data = step->parts[i].digest;
+			m.part.len = SAVE_DIGEST;
+			m.rank = step->parts[i].rank;
+			m.world_epoch = step->world_epoch;
+		}
 		r = TELL(walk, checkpoint, CHECKPOINT, &m);
+	}
+	if (r >= 0 && step->end) {
+		Roar__Record__SaveEnd m = *step->end;
+
+		if (step->lost)
+			m.lost_save = step->lost;
+		r = TELL(walk, save_end, SAVE_END, &m);
 	}
 	return r;
 }

@@ -42,6 +42,7 @@ void world_changed(struct job *job, const char *worker_id)
 	int64_t due = job->told_ms + WORLD_PAUSE_MS;
 	char *copy;
 
+	saves_check(job);
 	if (list_empty(&job->watches))
 		return;
 	if (due < c->now.mono_ms)

@@ -5,7 +5,10 @@
  * none.  When a process joins, leaves or takes the place of another before a step is
  * complete, that step begins anew: parts of two worlds do not make one, and a part that was
  * saved before a failure does not go with those saved after it.  No path is ever
- * opened. */
+ * opened.
+ *
+ * That is what NotifyCheckpoint leads to.  A step that is saved by CommitCheckpoint is
+ * complete when its manifest is recorded (save.c); its parts are kept here as well. */
 #include "coord/data/data.h"
 
 #include <errno.h>
@@ -21,20 +24,22 @@ enum {
 	MAX_NAME = 256,
 };
 
-static bool complete(const struct step *step)
+bool step_is_complete(const struct step *step)
 {
+	if (step->save)
+		return step->end && step->end->manifest.len;
 	return step->n_parts >= (size_t)step->expected;
 }
 
 struct step *step_newest(const struct job *job)
 {
 	for (size_t i = job->n_steps; i-- > 0;)
-		if (complete(job->steps[i]))
+		if (step_is_complete(job->steps[i]))
 			return job->steps[i];
 	return NULL;
 }
 
-static struct step *find(const struct job *job, int64_t number)
+struct step *step_find(const struct job *job, int64_t number)
 {
 	for (size_t i = 0; i < job->n_steps; i++)
 		if (job->steps[i]->number == number)
@@ -69,18 +74,40 @@ struct part *step_part(const struct step *step, const char *worker_id)
 
 /* ---- memory ---- */
 
+/* Nothing is left but the number, and which save may have a manifest all the same. */
 static void clear(struct job *job, struct step *step)
 {
+	saves_drop(job, step);
+	if (step->save && !step->end && save_has_all(step)) {
+		free(step->lost);
+		step->lost = TAKE_PTR(step->save);
+	}
 	for (size_t i = 0; i < step->n_parts; i++)
 		message_free(step->parts[i].info);
 	job->step_bytes -= step->bytes;
 	step->bytes = 0;
 	step->n_parts = 0;
+	step->expected = 0;
+	free(TAKE_PTR(step->save));
+	message_free(TAKE_PTR(step->end));
+	step->is_counted = false;
+}
+
+static struct step *step_new(int64_t number)
+{
+	struct step *step = calloc(1, sizeof(*step));
+
+	if (!step)
+		return NULL;
+	step->number = number;
+	list_init(&step->waits);
+	return step;
 }
 
 static void step_free(struct job *job, struct step *step)
 {
 	clear(job, step);
+	free(step->lost);
 	free(step->parts);
 	free(step);
 }
@@ -157,17 +184,14 @@ static bool same_world(const struct step *step,
 	       step->joined_epoch == m->joined_epoch;
 }
 
-static void apply(struct job *job, struct step *step,
-		  const Roar__Record__Checkpoint *m, struct part part)
+/* The part goes with those that are there.  Else the step begins anew. */
+static bool belongs(const struct step *step, const Roar__Record__Checkpoint *m)
 {
-	if (!same_world(step, m) && !complete(step))
-		clear(job, step);
-	if (!step->n_parts) {
-		step->expected = m->expected;
-		step->joined_epoch = m->joined_epoch;
-	}
-	put(job, step, part);
-	forget_old(job, step);
+	if (!m->part.len)
+		return !step->save &&
+		       (step_is_complete(step) || same_world(step, m));
+	return step_has_save(step, m->info->checkpoint_id) && !step->end &&
+	       step->world_epoch == m->world_epoch;
 }
 
 static int reserve(struct step *step)
@@ -183,44 +207,147 @@ static void free_stepp(struct step **step)
 	free(*step);
 }
 
+static bool part_is_valid(const Roar__Record__Checkpoint *m)
+{
+	return m->info && *m->info->worker_id && m->expected > 0 &&
+	       m->rank >= 0 && (!m->part.len || m->part.len == SAVE_DIGEST);
+}
+
+static struct part new_part(const Roar__Record__Checkpoint *m,
+			    Coordinator__CheckpointInfo *info)
+{
+	struct part part = { .info = info, .rank = m->rank };
+
+	part.bytes = sizeof(part) + sizeof(*info) +
+		     protobuf_c_message_get_packed_size(&info->base);
+	if (m->part.len)
+		memcpy(part.digest, m->part.data, SAVE_DIGEST);
+	return part;
+}
+
+/* In snapshots a record says which save was lost; else that is known. */
+static void begin_anew(struct job *job, struct step *step, char *save,
+		       char *lost)
+{
+	clear(job, step);
+	step->save = save;
+	if (lost) {
+		free(step->lost);
+		step->lost = lost;
+	}
+}
+
+/* Copies of the ids that a record has; -ENOMEM. */
+static int copy_ids(const char *save_id, const char *lost_id, char **ret_save,
+		    char **ret_lost)
+{
+	*ret_save = *save_id ? strdup(save_id) : NULL;
+	*ret_lost = *lost_id ? strdup(lost_id) : NULL;
+	return (*save_id && !*ret_save) || (*lost_id && !*ret_lost) ? -ENOMEM :
+								      0;
+}
+
 int change_checkpoint(struct coord *c, const Record *record)
 {
 	const Roar__Record__Checkpoint *m = record->checkpoint;
 	struct job *job = job_find(c, m->job_id);
 	CLEANUP(free_stepp) struct step *made = NULL;
+	CLEANUP(freep) char *save = NULL;
+	CLEANUP(freep) char *lost = NULL;
+	Coordinator__CheckpointInfo *info;
 	struct step *step;
-	struct part part = { 0 };
+	bool anew;
 	int r;
 
-	if (!job || !m->info || !*m->info->worker_id || m->expected <= 0)
+	if (!job || !part_is_valid(m))
 		return -EBADMSG;
-	step = find(job, m->info->step);
+	step = step_find(job, m->info->step);
+	anew = !step || !belongs(step, m);
+	if (step && anew && step_is_complete(step))
+		return -EBADMSG;
 	if (!step)
-		step = made = calloc(1, sizeof(*made));
-	part.info = step ? message_copy(m->info) : NULL;
-	if (!part.info || reserve(step) < 0)
+		step = made = step_new(m->info->step);
+	r = copy_ids(anew && m->part.len ? m->info->checkpoint_id : "",
+		     anew ? m->lost_save : "", &save, &lost);
+	info = message_copy(m->info);
+	if (!step || !info || r < 0 || reserve(step) < 0)
 		r = -ENOMEM;
 	else
 		r = record_append(c, record);
 	if (r < 0) {
-		message_free(part.info);
+		message_free(info);
 		return r;
 	}
-	part.bytes = sizeof(part) + sizeof(*part.info) +
-		     protobuf_c_message_get_packed_size(&part.info->base);
-	if (made) {
-		made->number = m->info->step;
-		made->expected = m->expected;
-		made->joined_epoch = m->joined_epoch;
+	if (made)
 		insert(job, TAKE_PTR(made));
+	if (anew) {
+		begin_anew(job, step, TAKE_PTR(save), TAKE_PTR(lost));
+		step->expected = m->expected;
+		step->joined_epoch = m->joined_epoch;
+		step->world_epoch = m->world_epoch;
 	}
-	apply(job, step, m, part);
+	put(job, step, new_part(m, info));
+	forget_old(job, step);
+	return 0;
+}
+
+/* Only a save whose parts are all there is committed; one that failed need not have any. */
+static bool end_is_valid(const struct step *step,
+			 const Roar__Record__SaveEnd *m)
+{
+	bool known = step && step_has_save(step, m->save_id);
+
+	if (!*m->save_id || (known && step->end))
+		return false;
+	if (m->manifest.len)
+		return known && m->manifest.len == SAVE_DIGEST &&
+		       save_has_all(step);
+	return !step || !step_is_complete(step);
+}
+
+int change_save_end(struct coord *c, const Record *record)
+{
+	const Roar__Record__SaveEnd *m = record->save_end;
+	struct job *job = job_find(c, m->job_id);
+	struct step *step = job ? step_find(job, m->step) : NULL;
+	CLEANUP(free_stepp) struct step *made = NULL;
+	CLEANUP(freep) char *save = NULL;
+	CLEANUP(freep) char *lost = NULL;
+	Roar__Record__SaveEnd *end;
+	bool known = step && step_has_save(step, m->save_id);
+	int r;
+
+	if (!job || !end_is_valid(step, m))
+		return -EBADMSG;
+	if (!step)
+		step = made = step_new(m->step);
+	r = copy_ids(known ? "" : m->save_id, known ? "" : m->lost_save, &save,
+		     &lost);
+	end = message_copy(m);
+	if (!step || !end || r < 0)
+		r = -ENOMEM;
+	else
+		r = record_append(c, record);
+	if (r < 0) {
+		message_free(end);
+		return r;
+	}
+	if (made)
+		insert(job, TAKE_PTR(made));
+	if (!known) {
+		begin_anew(job, step, TAKE_PTR(save), TAKE_PTR(lost));
+		step->world_epoch = m->world_epoch;
+		step->joined_epoch = 0;
+	}
+	step->end = end;
+	forget_old(job, step);
 	return 0;
 }
 
 /* ---- requests ---- */
 
-static int check(const struct request *q, const Coordinator__CheckpointInfo *m)
+int request_check_checkpoint(const struct request *q,
+			     const Coordinator__CheckpointInfo *m)
 {
 	if (!*m->checkpoint_id) {
 		request_refuse(q, COORD_INVALID_ARGUMENT,
@@ -248,8 +375,8 @@ static int check(const struct request *q, const Coordinator__CheckpointInfo *m)
 
 static int record_part(struct job *job, const Coordinator__CheckpointInfo *info)
 {
-	const struct step *step = find(job, info->step);
-	bool saved = step && complete(step);
+	const struct step *step = step_find(job, info->step);
+	bool saved = step && step_is_complete(step);
 	Coordinator__CheckpointInfo kept = *info;
 	Roar__Record__Checkpoint m = ROAR__RECORD__CHECKPOINT__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
@@ -274,17 +401,26 @@ void method_notify_checkpoint(const struct request *q, const void *message)
 	const struct step *step;
 	int r;
 
-	if (!w || check(q, m) < 0)
+	if (!w || request_check_checkpoint(q, m) < 0)
 		return;
+	step = step_find(job, m->step);
+	if (step && step->save &&
+	    (step_is_complete(step) || !save_trouble(job, step))) {
+		request_refuse(
+			q, COORD_FAILED_PRECONDITION,
+			"step %lld is saved by CommitCheckpoint as '%s'; NotifyCheckpoint cannot add to it",
+			(long long)m->step, step->save);
+		return;
+	}
 	r = record_part(job, m);
 	if (r < 0) {
 		request_refuse_change(q, r);
 		return;
 	}
-	step = find(job, m->step);
+	step = step_find(job, m->step);
 	reply.success = true;
 	reply.checkpoint_id = m->checkpoint_id;
-	reply.message = step && complete(step) ?
+	reply.message = step && step_is_complete(step) ?
 				"all workers have saved this step" :
 				"other workers have not saved this step yet";
 	step = step_newest(job);

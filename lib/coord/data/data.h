@@ -9,6 +9,7 @@
  *	lending.c, lease_calls.c	epochs whose positions are leased on demand
  *	last_epoch_leases.c		ended leases of the previous epoch, for retries
  *	checkpoint.c, recovery.c	saved steps, and what a restarted worker needs
+ *	save.c, save_calls.c		steps that all workers save, or none
  *
  * No path that a client names is ever opened. */
 #ifndef COORD_DATA_DATA_H
@@ -47,9 +48,13 @@ struct lending { /* of an epoch: lending.c */
 	struct lease lease;
 };
 
+enum { SAVE_DIGEST = 32 }; /* bytes */
+
 struct part { /* what one worker saved */
 	Coordinator__CheckpointInfo *info;
 	size_t bytes;
+	int32_t rank; /* these two of CommitCheckpoint */
+	uint8_t digest[SAVE_DIGEST];
 };
 
 struct step {
@@ -58,6 +63,15 @@ struct step {
 	uint64_t joined_epoch; /* of the job, when the first part was saved */
 	struct part *parts; /* by worker_id */
 	size_t n_parts, cap_parts, bytes;
+
+	/* Of CommitCheckpoint. */
+	char *save; /* its id; NULL: the step is saved by NotifyCheckpoint */
+	uint64_t world_epoch; /* of all parts */
+	Roar__Record__SaveEnd *end; /* NULL: neither committed nor failed */
+	char *lost; /* id of a save before it, whose outcome is unknown; or NULL */
+	/* fast */
+	struct list waits; /* calls that wait for the end */
+	bool is_counted; /* among the failed ones, because the world changed */
 };
 
 /* ---- dataset.c ---- */
@@ -168,7 +182,52 @@ int last_epoch_leases_snapshot(const struct job *job, const struct dataset *d,
 void steps_free(struct job *job);
 /* The newest complete step; NULL: none. */
 struct step *step_newest(const struct job *job);
+struct step *step_find(const struct job *job, int64_t number);
+bool step_is_complete(const struct step *step);
 /* The part that a worker saved; NULL: none. */
 struct part *step_part(const struct step *step, const char *worker_id);
+/* Refuses and returns -EINVAL when a field is invalid. */
+int request_check_checkpoint(const struct request *q,
+			     const Coordinator__CheckpointInfo *m);
+
+/* ---- save.c ---- */
+
+/* The step is saved by CommitCheckpoint, with this id. */
+bool step_has_save(const struct step *step, const char *save_id);
+bool save_has_all(const struct step *step); /* parts */
+/* The process saved, or can save, in the world of the save; `w` may be NULL. */
+bool save_is_of_world(const struct worker *w, const struct step *step);
+/* It had rank 0 there, and so writes the manifest. */
+bool save_is_writer(const struct worker *w, const struct step *step);
+/* Why a save that is not committed cannot be any more, in words; NULL: it can. */
+const char *save_trouble(const struct job *job, const struct step *step);
+/* The world may have changed: refuses the calls of saves that cannot go on. */
+void saves_check(struct job *job);
+/* The coordinator restarted: failures of before are not counted again. */
+void saves_resume(struct job *job);
+/* The step is forgotten: refuses its calls. */
+void saves_drop(struct job *job, struct step *step);
+
+/* Counts and logs a failure, once. */
+void save_note_failure(struct job *job, struct step *step);
+/* Tells a call why it does not get what it wants, and how far the save is. */
+void save_refuse_call(struct coord *c, uint64_t call, const struct job *job,
+		      const struct step *step, enum coord_status status,
+		      const char *why);
+/* The same for a save with a trouble. */
+void save_refuse_trouble(const struct request *q, const struct job *job,
+			 const struct step *step);
+/* The same for all calls that wait. */
+void save_refuse_all(struct job *job, struct step *step,
+		     enum coord_status status, const char *why);
+/* Lets the call of the request wait, or refuses it. */
+void save_wait(const struct request *q, struct job *job, struct step *step,
+	       const struct worker *w);
+void save_tell_committed(struct coord *c, uint64_t call,
+			 const struct step *step);
+/* To rank 0: all parts are there, write the manifest. */
+void save_tell_parts(struct coord *c, uint64_t call, const struct step *step);
+void save_wake_writer(struct coord *c, struct step *step);
+void save_wake_all(struct coord *c, struct step *step); /* it is committed */
 
 #endif

@@ -77,6 +77,10 @@ static void tell_step(const struct step *step, const char *worker_id,
 	ret->latest_checkpoint = mine ? mine->info : step->parts[0].info;
 	ret->resume_step = step->number;
 	ret->resume_epoch = ret->latest_checkpoint->epoch;
+	if (step->save) {
+		ret->manifest = step->end->manifest;
+		ret->world_epoch = step->world_epoch;
+	}
 }
 
 void method_get_latest_checkpoint(const struct request *q, const void *message)

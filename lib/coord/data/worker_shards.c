@@ -23,7 +23,7 @@ struct worker *request_shard_owner(const struct request *q,
 		return w;
 	request_refuse(
 		q, COORD_PERMISSION_DENIED,
-		"shards and leases of worker '%s' are its own: send the session that RegisterWorker returned, or ask on the connection that registered it",
+		"shards, leases and saves of worker '%s' are its own: send the session that RegisterWorker returned, or ask on the connection that registered it",
 		w->id);
 	return NULL;
 }

@@ -316,6 +316,7 @@ void coord_resume(struct coord *c, struct coord_now now)
 					now.mono_ms + job->settings.timeout_ms);
 		}
 		lendings_resume(job);
+		saves_resume(job);
 	}
 }
 

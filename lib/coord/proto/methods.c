@@ -36,7 +36,7 @@ const struct coord_method *coord_method_by_number(uint16_t number)
 	return &coord_methods[number - 1];
 }
 
-/* Runs once per gRPC call.  Most of the 35 paths differ in length, so few are compared. */
+/* Runs once per gRPC call.  Most of the 36 paths differ in length, so few are compared. */
 const struct coord_method *coord_method_by_path(const char *path, size_t len)
 {
 	for (size_t i = 0; i < coord_n_methods; i++)

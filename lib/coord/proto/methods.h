@@ -50,7 +50,8 @@
 	X(32, GET_CONSUMED, get_consumed, SHARDS, "GetConsumed", UNARY, SAFE, consumed_request, consumed_reply) \
 	X(33, TAKE_LEASE, take_lease, SHARDS, "TakeLease", UNARY, SAFE, take_lease_request, take_lease_reply) \
 	X(34, USE_LEASE, use_lease, SHARDS, "UseLease", UNARY, SAFE, use_lease_request, use_lease_reply) \
-	X(35, LIST_DATASETS, list_datasets, SHARDS, "ListDatasets", UNARY, SAFE, list_datasets_request, list_datasets_reply)
+	X(35, LIST_DATASETS, list_datasets, SHARDS, "ListDatasets", UNARY, SAFE, list_datasets_request, list_datasets_reply) \
+	X(36, COMMIT_CHECKPOINT, commit_checkpoint, CONTROL, "CommitCheckpoint", UNARY, SAFE, commit_request, commit_reply)
 /* clang-format on */
 
 enum coord_kind {

@@ -24,6 +24,17 @@ static inline void api_add_string(struct json *j, const char *key,
 	json_put_string(j, value ? value : "");
 }
 
+/* NULL: null. */
+static inline void api_add_string_or_null(struct json *j, const char *key,
+					  const char *value)
+{
+	json_put_key(j, key);
+	if (value)
+		json_put_string(j, value);
+	else
+		json_put_null(j);
+}
+
 /* A negative number means "not counted": null. */
 static inline void api_add_count(struct json *j, const char *key, int64_t value)
 {

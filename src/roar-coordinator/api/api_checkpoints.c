@@ -2,10 +2,12 @@
 #include "api/api.h"
 #include "base/macros.h"
 #include "base/number.h"
+#include "hash/digest/digest.h"
 
 enum {
 	CHECKPOINTS_DEFAULT = 20,
 	WORKERS_AT_ONCE = 10000, /* in /api/dashboard; pages have the others */
+	MANIFEST_DIGEST = 32, /* bytes */
 };
 
 /* ---- checkpoints: one for each part, of the newest steps first ---- */
@@ -15,9 +17,20 @@ struct parts {
 	int64_t left;
 };
 
+static const char *status_of(const struct coord_step_look *step)
+{
+	return step->complete ? "completed" :
+	       step->trouble  ? "failed" :
+				"pending";
+}
+
 static void write_checkpoint(struct json *j, const struct coord_step_look *step,
 			     const Coordinator__CheckpointInfo *m)
 {
+	char manifest[2 * MANIFEST_DIGEST + 1];
+
+	if (step->manifest)
+		digest_hex(manifest, step->manifest, MANIFEST_DIGEST);
 	json_put_object(j);
 	api_add_string(j, "id", m->checkpoint_id);
 	api_add_int(j, "step", m->step);
@@ -26,16 +39,34 @@ static void write_checkpoint(struct json *j, const struct coord_step_look *step,
 	api_add_string(j, "path", m->storage_path);
 	api_add_foreign_time(j, "created_at", m->timestamp_ms);
 	api_add_string(j, "worker_id", m->worker_id);
-	api_add_string(j, "status", step->complete ? "completed" : "pending");
+	api_add_string(j, "status", status_of(step));
 	api_add_string(j, "job", step->job);
 	api_add_int(j, "parts", (int64_t)step->n_parts);
 	api_add_int(j, "expected", step->expected);
+	api_add_string_or_null(j, "error", step->trouble);
+	api_add_string_or_null(j, "manifest", step->manifest ? manifest : NULL);
 	json_end(j);
+}
+
+/* A save that failed before any part of it was there. */
+static void write_failure(struct json *j, const struct coord_step_look *step)
+{
+	Coordinator__CheckpointInfo m = COORDINATOR__CHECKPOINT_INFO__INIT;
+
+	m.checkpoint_id = (char *)step->save_id;
+	m.worker_id = (char *)step->told_by;
+	m.step = step->step;
+	write_checkpoint(j, step, &m);
 }
 
 static void write_parts(void *data, const struct coord_step_look *step)
 {
 	struct parts *p = data;
+
+	if (!step->n_parts && step->told_by && p->left > 0) {
+		write_failure(p->j, step);
+		p->left--;
+	}
 
 	for (size_t i = 0; i < step->n_parts && p->left > 0; i++, p->left--)
 		write_checkpoint(p->j, step, coord_step_part(step, i));

@@ -165,6 +165,7 @@ static void write_step(void *data, const struct coord_step_look *step)
 	api_add_bool(j, "complete", step->complete);
 	api_add_int(j, "size", step->size_bytes);
 	api_add_foreign_time(j, "saved_at", step->saved_ms);
+	api_add_string_or_null(j, "error", step->trouble);
 	json_end(j);
 }
 

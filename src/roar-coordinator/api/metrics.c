@@ -161,6 +161,19 @@ static void write_meetings(struct server *s, struct str *out,
 		       &s->barrier_skew);
 }
 
+static void write_saves(struct str *out, const struct coord_counts *c)
+{
+	struct prom_label committed[] = { { "result", "committed" }, { 0 } };
+	struct prom_label failed[] = { { "result", "failed" }, { 0 } };
+
+	prom_family(out, PREFIX "checkpoints_total", "counter",
+		    "Checkpoints saved in two phases that ended, by outcome.");
+	prom_integer(out, PREFIX "checkpoints_total", committed,
+		     c->n_committed);
+	prom_integer(out, PREFIX "checkpoints_total", failed,
+		     c->n_saves_failed);
+}
+
 static void write_state(struct server *s, struct str *out)
 {
 	struct coord_counts c;
@@ -169,6 +182,7 @@ static void write_state(struct server *s, struct str *out)
 	one(out, PREFIX "jobs", "gauge", "Jobs.", c.n_jobs);
 	write_workers(out, &c);
 	write_meetings(s, out, &c);
+	write_saves(out, &c);
 	one(out, PREFIX "waiting_calls", "gauge", "Calls that wait.",
 	    c.n_waiting);
 	one(out, PREFIX "watchers", "gauge", "Streams of changes.",

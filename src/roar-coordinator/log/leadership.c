@@ -78,6 +78,7 @@ static void tell_all(struct server *s)
 
 	(void)snprintf(token, sizeof(token), "%" PRId64, leadership_token(s));
 	rpc_server_set_token(s->rpc, (uint64_t)leadership_token(s));
+	coord_set_fencing_token(s->coord, (uint64_t)leadership_token(s));
 	http_service_set_field(s->http, "roar-fencing-token",
 			       leadership_token(s) ? token : NULL);
 	builtin_report_health(s);

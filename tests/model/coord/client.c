@@ -156,6 +156,29 @@ static void prepare_lease(struct client *c, struct ask *ask)
 	ask->give_back = c->using.give_back;
 }
 
+/* All use the same id while they know of the same world; now and then one does not, or
+ * has a token of a coordinator before. */
+static void prepare_commit(struct sim *s, struct client *c, struct ask *ask)
+{
+	ask->method = COMMIT_CHECKPOINT;
+	ask->session = c->session;
+	ask->generation = c->step + 1;
+	ask->name = (uint32_t)c->epoch * 2 + chance(&c->random, 16);
+	if (c->epoch > 1 && chance(&c->random, 16))
+		ask->name -= 2; /* a save of before */
+	ask->version = chance(&c->random, 2) ? c->epoch : 0;
+	ask->request = sim_token(s, c->server_life);
+	if (chance(&c->random, 20))
+		ask->request++;
+	ask->kind = c->writes ? ASK_MANIFEST : ASK_PART;
+	if (chance(&c->random, 12))
+		ask->kind = chance(&c->random, 2) ? ASK_FAILURE : ASK_MANIFEST;
+	ask->deadline = s->now + patience(s, c);
+	(void)snprintf(ask->value, TEXT, "%c%u.%u",
+		       ask->kind == ASK_PART ? 'p' : 'm', c->item->who,
+		       c->life);
+}
+
 static void prepare_shards(struct client *c, struct ask *ask)
 {
 	ask->session = c->session;
@@ -195,6 +218,8 @@ static void do_step(struct sim *s, void *what, uint64_t n)
 	} else if (it->what == STEP_SAVE) {
 		ask.method = NOTIFY_CHECKPOINT;
 		ask.generation = c->step + 1;
+	} else if (it->what == STEP_COMMIT) {
+		prepare_commit(s, c, &ask);
 	} else if (it->what == STEP_SHARDS) {
 		prepare_shards(c, &ask);
 	} else {
@@ -330,6 +355,8 @@ static void start(struct sim *s, void *what, uint64_t n)
 	c->lease = c->n_takes = 0;
 	c->taking = false;
 	c->using.method = 0;
+	c->writes = false;
+	c->epoch = 0;
 	c->data = 0;
 	c->paused_until = 0;
 	/* From where the others are, as from a checkpoint.  The first process counts uses
@@ -422,6 +449,7 @@ static void on_failure(struct sim *s, struct client *c, const struct ask *did,
 		c->lease = 0; /* it is another's, and must not be applied */
 	c->taking = false;
 	c->using.method = 0;
+	c->writes = false;
 	if (a->status == COORD_NOT_FOUND && is_meeting(did) && !did->group) {
 		c->session = 0;
 		join(s, c);
@@ -437,13 +465,17 @@ static void on_failure(struct sim *s, struct client *c, const struct ask *did,
 	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval), do_step);
 }
 
-/* With the dataset: whether this step has more to do. */
+/* With the dataset or a checkpoint: whether this step has more to do. */
 static bool goes_on(struct client *c, const struct ask *did,
 		    const struct answer *a)
 {
 	if (did->method == REGISTER_DATASET || did->method == LIST_SHARDS) {
 		c->data = did->method;
 		return true;
+	}
+	if (did->method == COMMIT_CHECKPOINT) {
+		c->writes = did->kind == ASK_PART && !a->done;
+		return c->writes;
 	}
 	if (did->method == TAKE_LEASE) {
 		c->taking = false;
@@ -494,6 +526,8 @@ void client_answer(struct sim *s, uint32_t client, const struct answer *a)
 {
 	struct client *c = &s->clients[client];
 
+	if (a->epoch > c->epoch)
+		c->epoch = a->epoch;
 	if (a->call == c->joining)
 		on_joined(s, c, a);
 	else if (a->call == c->watch)

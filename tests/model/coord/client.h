@@ -30,6 +30,8 @@ struct client {
 	uint64_t lease, lent; /* what it was lent; as bits */
 	uint64_t n_takes; /* of leases: their numbers */
 	bool taking; /* the answer to the last has not come */
+	uint64_t epoch; /* of the world, as last told */
+	bool writes; /* all parts are there: the manifest comes next */
 	struct ask using; /* what it says of the lease, until that is answered */
 };
 

@@ -17,6 +17,12 @@ struct model *model_new(struct sim *s)
 		m->jobs[i].places = calloc(n + 1, sizeof(struct place));
 		for (size_t k = 0; k < MAX_STEPS + 2; k++)
 			m->jobs[i].saved[k].by = calloc(n + 1, sizeof(bool));
+		for (size_t k = 0; k < MAX_STEPS + 2; k++) {
+			struct mcommit *v = &m->jobs[i].commits[k];
+
+			v->by = calloc(n + 1, sizeof(*v->by));
+			v->gone = calloc(n + 1, sizeof(*v->gone));
+		}
 		m->jobs[i].n_keys = n + 100;
 		m->jobs[i].keys = calloc(n + 100, sizeof(struct mkey));
 	}
@@ -43,6 +49,11 @@ void model_free(struct model *m)
 		free(j->keys);
 		for (size_t k = 0; k < MAX_STEPS + 2; k++)
 			free(j->saved[k].by);
+		for (size_t k = 0; k < MAX_STEPS + 2; k++) {
+			free(j->commits[k].by);
+			free(j->commits[k].gone);
+		}
+		free(j->committing);
 		free(j->lending.all);
 		free(j->getting);
 		free(j->watching);
@@ -58,7 +69,13 @@ static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 	for (size_t i = 0; i < MAX_STEPS + 2; i++) {
 		j->saved[i].n = j->saved[i].expected = 0;
 		memset(j->saved[i].by, 0, n_workers);
+		j->commits[i].save = 0;
+		j->commits[i].end = 0;
+		j->commits[i].n = j->commits[i].expected = 0;
+		memset(j->commits[i].by, 0,
+		       n_workers * sizeof(*j->commits[i].by));
 	}
+	j->n_committing = 0;
 	leases_restart(j);
 	j->there = false;
 	j->epoch = j->joined = j->started = j->version = 0;
@@ -88,6 +105,8 @@ void model_resume(struct sim *s)
 {
 	members_resume(s);
 	leases_resume(s);
+	for (uint32_t i = 0; i < MAX_JOBS; i++)
+		commits_resume(s, i);
 	keys_resume(s);
 }
 
@@ -101,6 +120,11 @@ void model_record(struct sim *s, const Roar__Record__Record *r, bool live)
 	sim_trace(s, "  record %d", (int)r->what_case);
 	if (r->what_case == ROAR__RECORD__RECORD__WHAT_RELEASE)
 		meetings_release(s, r->release, live);
+	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_SAVE_END)
+		commits_end(s, r->save_end, live);
+	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_CHECKPOINT &&
+		 r->checkpoint->part.len)
+		commits_part(s, r->checkpoint, live);
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_CHECKPOINT)
 		saves_record(s, r->checkpoint, live);
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_KEY ||
@@ -122,12 +146,13 @@ void model_ask(struct sim *s, const struct ask *ask)
 	struct model *m = s->model;
 
 	m->current = ask->call;
+	m->asking = *ask;
 	m->answered = false;
 	if (is_meeting(ask))
 		meetings_ask(s, ask);
 	else if (ask->method == 11)
 		members_ask(s, ask);
-	else if (ask->method >= 16 && !is_of_shards(ask))
+	else if (is_of_keys(ask))
 		keys_ask(s, ask);
 }
 
@@ -143,6 +168,8 @@ void model_asked(struct sim *s, const struct ask *ask)
 		meetings_asked(s, ask);
 	else if (ask->method == 17 && ask->wait)
 		keys_asked(s, ask);
+	else if (ask->method == COMMIT_CHECKPOINT)
+		commits_asked(s, ask);
 	else
 		sim_fail(s, "call %" PRIu64 " (method %u) got no answer",
 			 ask->call, ask->method);
@@ -161,6 +188,8 @@ void model_answer(struct sim *s, const struct ask *ask, const struct answer *a,
 		saves_answer(s, ask, a);
 	else if (is_of_shards(ask))
 		shards_answer(s, ask, a);
+	else if (ask->method == COMMIT_CHECKPOINT)
+		commits_answer(s, ask, a);
 	else if (ask->method >= 16)
 		keys_answer(s, ask, a);
 	else
@@ -169,6 +198,10 @@ void model_answer(struct sim *s, const struct ask *ask, const struct answer *a,
 
 void model_left(struct sim *s, const struct ask *ask, const struct answer *a)
 {
+	if (ask->method == COMMIT_CHECKPOINT) {
+		commits_left(s, ask, a);
+		return;
+	}
 	if (!is_good(a->status))
 		return;
 	if (is_meeting(ask))
@@ -187,6 +220,7 @@ void model_cancel(struct sim *s, const struct ask *ask)
 {
 	if (is_meeting(ask))
 		meetings_cancel(s, ask);
+	commits_forget(mjob(s, ask->job), ask->call, 0);
 	keys_forget(mjob(s, ask->job), ask->call, 0);
 	watches_forget(mjob(s, ask->job), ask->call, 0);
 }
@@ -195,6 +229,7 @@ void model_gone(struct sim *s, uint64_t conn)
 {
 	meetings_gone(s, conn);
 	for (uint32_t i = 0; i < MAX_JOBS; i++) {
+		commits_forget(mjob(s, i), 0, conn);
 		keys_forget(mjob(s, i), 0, conn);
 		watches_forget(mjob(s, i), 0, conn);
 	}
@@ -206,6 +241,8 @@ void model_check(struct sim *s)
 	if (s->server.full)
 		s->model->full_at = s->now;
 	meetings_check(s);
+	for (uint32_t i = 0; i < MAX_JOBS; i++)
+		commits_check(s, i);
 	keys_check(s);
 	members_check(s);
 }

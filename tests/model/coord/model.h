@@ -9,6 +9,7 @@
  *	meetings.c	who waits where, who must come, what a release says
  *	keys.c		keys
  *	saves.c		checkpoints
+ *	commits.c	checkpoints that all ranks commit, or none
  *	shards.c	who has which shard
  *	leases.c	which positions are lent, and consumed
  *	watches.c	who hears of changes */
@@ -99,6 +100,24 @@ struct saved { /* a step of training */
 	bool *by; /* whom */
 };
 
+enum { COMMITTED = 1, FAILED };
+
+struct mcommit { /* a step of training, saved in two phases */
+	uint32_t save; /* its id; 0: none */
+	uint64_t epoch; /* of the world */
+	size_t n, expected; /* parts */
+	uint32_t writer; /* who had rank 0 */
+	int end;
+	struct {
+		bool there;
+		int32_t rank;
+		uint8_t digest[32];
+	} * by; /* whom */
+	/* What somebody was told; kept over crashes. */
+	uint32_t told, ready; /* saves: committed, to be written */
+	uint32_t *gone; /* per worker: the save that it may have removed its part of */
+};
+
 struct mtable { /* of the one dataset */
 	uint64_t version;
 	size_t n_places; /* it was dealt to */
@@ -149,6 +168,9 @@ struct mjob {
 	size_t n_getting, cap_getting;
 	struct saved saved[MAX_STEPS + 2];
 	int64_t told_step; /* kept over crashes */
+	struct mcommit commits[MAX_STEPS + 2];
+	struct ask *committing; /* wait */
+	size_t n_committing, cap_committing;
 	struct watching *watching;
 	size_t n_watching, cap_watching;
 };
@@ -157,6 +179,7 @@ struct model {
 	struct mjob jobs[MAX_JOBS];
 	bool answered; /* the request under way */
 	uint64_t current;
+	struct ask asking; /* the same */
 	struct mkey before; /* the key it is about, and when it came */
 	uint32_t popped[MAX_COMMANDS]; /* recorded as told, not told yet */
 	uint32_t n_popped;
@@ -181,6 +204,12 @@ static inline bool is_of_shards(const struct ask *ask)
 {
 	return ask->method == 4 || ask->method == 28 || ask->method == 33 ||
 	       ask->method == 34;
+}
+
+static inline bool is_of_keys(const struct ask *ask)
+{
+	return ask->method >= 16 && !is_of_shards(ask) &&
+	       ask->method != COMMIT_CHECKPOINT;
 }
 
 static inline uint32_t number_in(const char *name)
@@ -237,6 +266,18 @@ void watches_check(struct sim *s, struct mjob *j);
 void saves_record(struct sim *s, const Roar__Record__Checkpoint *r, bool live);
 void saves_answer(struct sim *s, const struct ask *ask, const struct answer *a);
 void saves_left(struct sim *s, const struct ask *ask, const struct answer *a);
+
+/* commits.c */
+void commits_part(struct sim *s, const Roar__Record__Checkpoint *r, bool live);
+void commits_end(struct sim *s, const Roar__Record__SaveEnd *r, bool live);
+void commits_answer(struct sim *s, const struct ask *ask,
+		    const struct answer *a);
+void commits_left(struct sim *s, const struct ask *ask, const struct answer *a);
+void commits_asked(struct sim *s, const struct ask *ask);
+void commits_forget(struct mjob *j, uint64_t call, uint64_t conn);
+void commits_check(struct sim *s, uint32_t job);
+void commits_resume(struct sim *s, uint32_t job); /* all records were read */
+bool commits_complete(const struct mjob *j, int64_t step);
 
 /* shards.c */
 void shards_record(struct sim *s, const Roar__Record__Record *r);

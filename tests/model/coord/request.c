@@ -92,6 +92,32 @@ static void give_checkpoint(struct sim *s, const struct ask *ask,
 	give(s, ask, &m);
 }
 
+static void give_commit(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Coordinator__CheckpointInfo info = COORDINATOR__CHECKPOINT_INFO__INIT;
+	Roar__CommitRequest m = ROAR__COMMIT_REQUEST__INIT;
+	uint8_t digest[32] = { 0 };
+	ProtobufCBinaryData bytes = { sizeof(digest), digest };
+
+	(void)snprintf(n->other, TEXT, "s%u", ask->name);
+	memcpy(digest, ask->value, strnlen(ask->value, sizeof(digest)));
+	info.worker_id = n->worker;
+	info.job_id = n->job;
+	info.checkpoint_id = n->other;
+	info.step = (int64_t)ask->generation;
+	m.info = &info;
+	m.session = ask->session;
+	m.world_epoch = ask->version;
+	m.fencing_token = ask->request;
+	if (ask->kind == ASK_PART)
+		m.part = bytes;
+	else if (ask->kind == ASK_MANIFEST)
+		m.manifest = bytes;
+	else
+		m.failure = (char *)"it could not";
+	give(s, ask, &m);
+}
+
 /* Of all ways but the last everybody has as many shards, or one more, since workers and
  * shards are all alike. */
 Coordinator__Balance balance_of(uint32_t job)
@@ -318,7 +344,7 @@ void request_give(struct sim *s, const struct ask *ask)
 		[18] = give_key,	[19] = give_key,
 		[20] = give_key,	[4] = give_dataset,
 		[28] = give_list,	[33] = give_take,
-		[34] = give_use,
+		[34] = give_use,	[COMMIT_CHECKPOINT] = give_commit,
 	};
 	struct names n;
 
@@ -423,6 +449,16 @@ static void take_lease(struct answer *to, const Roar__TakeLeaseReply *m)
 		to->shards |= 1ULL << k;
 }
 
+static void take_commit(struct answer *to, const Roar__CommitReply *m)
+{
+	to->done = m->committed;
+	to->n_values = m->n_parts;
+	for (size_t i = 0; i < m->n_parts; i++)
+		to->values = digest_value(to->values, m->parts[i]->rank,
+					  m->parts[i]->digest.data,
+					  m->parts[i]->digest.len);
+}
+
 void answer_take(struct answer *to, const ProtobufCMessage *message)
 {
 	const void *m = message;
@@ -439,6 +475,8 @@ void answer_take(struct answer *to, const ProtobufCMessage *message)
 		take_meet(to, m);
 	else if (message->descriptor == &roar__kv_reply__descriptor)
 		take_key(to, m);
+	else if (message->descriptor == &roar__commit_reply__descriptor)
+		take_commit(to, m);
 	else if (message->descriptor == &roar__watch_event__descriptor)
 		take_event(to, m);
 	else if (message->descriptor == &roar__list_shards_reply__descriptor)

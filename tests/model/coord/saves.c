@@ -56,7 +56,7 @@ void saves_answer(struct sim *s, const struct ask *ask, const struct answer *a)
 	if (a->status != COORD_OK)
 		return;
 	for (int64_t i = 0; i < MAX_STEPS + 2; i++)
-		if (is_complete(&j->saved[i]))
+		if (is_complete(&j->saved[i]) || commits_complete(j, i))
 			newest = i;
 	if (a->step != newest)
 		sim_fail(s,

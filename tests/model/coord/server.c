@@ -406,6 +406,7 @@ void server_start(struct sim *s)
 			 "after the crash the state is not that of record %zu",
 			 v->n_log);
 	coord_resume(v->c, now(s));
+	coord_set_fencing_token(v->c, sim_token(s, v->life));
 	model_resume(s);
 	sim_trace(s, "the coordinator runs, %zu records", v->n_log);
 }

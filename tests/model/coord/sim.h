@@ -90,6 +90,7 @@ enum step_kind {
 	STEP_TAKE, /* compare-set, and delete by who got it */
 	STEP_WAIT, /* for a key of the next worker */
 	STEP_SAVE, /* tells of a checkpoint */
+	STEP_COMMIT, /* saves its part, and rank 0 the manifest */
 	STEP_SHARDS, /* registers a dataset, lists its shards of it, pulls a lease */
 	N_STEP_KINDS,
 };
@@ -152,6 +153,10 @@ void queue_release(struct queue *q);
 
 /* ---- what goes over the network ---- */
 
+enum { COMMIT_CHECKPOINT = 36 };
+
+enum ask_kind { ASK_PART, ASK_MANIFEST, ASK_FAILURE }; /* of a commit */
+
 struct ask {
 	uint64_t call;
 	uint64_t conn;
@@ -161,14 +166,15 @@ struct ask {
 	int64_t deadline; /* ms of the clock, INT64_MAX: none */
 	uint64_t session;
 	uint64_t generation;
-	uint32_t kind, policy, group, name;
+	uint32_t kind, policy, group,
+		name; /* of a commit: ask_kind; the save */
 	char value[TEXT];
 	bool in_favour;
 	bool aside;
 	bool wait;
 	bool follows; /* another message of a stream */
-	uint64_t version; /* of a key; the lease */
-	uint64_t request; /* by which a lease is taken */
+	uint64_t version; /* of a key; the lease; the world's epoch */
+	uint64_t request; /* by which a lease is taken; the fencing token */
 	uint64_t shards; /* of the lease that are consumed, as bits */
 	bool give_back; /* the rest of it */
 	int64_t delta, ttl;
@@ -312,6 +318,12 @@ struct sim {
 	char failure[512];
 	struct counts counts;
 };
+
+/* The fencing token of a coordinator; some have none. */
+static inline uint64_t sim_token(const struct sim *s, uint64_t server_life)
+{
+	return s->plan->seed % 2 ? server_life + 1 : 0;
+}
 
 /* Runs a plan; false when something was wrong, which `failure` says then. */
 bool sim_run(struct sim *s, const struct plan *p, const bool *kept, bool trace);

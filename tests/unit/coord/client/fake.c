@@ -194,6 +194,40 @@ static bool on_take(struct fake *f, int fd, const struct frame *h,
 	return !drops;
 }
 
+/* Likewise.  All parts are there: this worker, and another. */
+static bool on_commit(struct fake *f, int fd, const struct frame *h,
+		      const uint8_t *data)
+{
+	Roar__CommitRequest *m = roar__commit_request__unpack(NULL, h->len,
+							      data);
+	Roar__CommitReply all = ROAR__COMMIT_REPLY__INIT;
+	Roar__CheckpointPart parts[2] = { ROAR__CHECKPOINT_PART__INIT,
+					  ROAR__CHECKPOINT_PART__INIT };
+	Roar__CheckpointPart *ptrs[2] = { &parts[0], &parts[1] };
+	bool drops = f->drops_commit;
+
+	f->n_commits++;
+	f->drops_commit = false;
+	for (int i = 0; i < 2; i++) {
+		parts[i].rank = i;
+		parts[i].worker_id = m->info->worker_id;
+		parts[i].digest = m->part;
+	}
+	all.world_epoch = 9;
+	all.committed = m->manifest.len != 0;
+	all.manifest = m->manifest;
+	all.parts = ptrs;
+	all.n_parts = all.committed ? 0 : 2;
+	if (!drops && m->fencing_token != f->token)
+		refuse(fd, h->method, h->call, 9, "the token is stale");
+	else if (!drops && *m->failure)
+		refuse(fd, h->method, h->call, 10, m->failure);
+	else if (!drops)
+		reply(fd, h->method, h->call, FRAME_END, &all.base);
+	roar__commit_request__free_unpacked(m, NULL);
+	return !drops;
+}
+
 /* Likewise. */
 static bool on_set(struct fake *f, int fd, const struct frame *h,
 		   const uint8_t *data)
@@ -282,6 +316,8 @@ static bool on_frame(struct fake *f, int fd, const struct frame *h,
 		break;
 	case METHOD_TAKE_LEASE:
 		return on_take(f, fd, h, data);
+	case METHOD_COMMIT_CHECKPOINT:
+		return on_commit(f, fd, h, data);
 	case METHOD_KV_SET:
 		return on_set(f, fd, h, data);
 	case METHOD_KV_COMPARE_SET:

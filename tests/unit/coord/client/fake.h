@@ -41,6 +41,7 @@ struct fake {
 	bool drops_sums; /* ends the connection where a KvAdd comes */
 	bool drops_take; /* likewise the next TakeLease */
 	bool drops_set; /* likewise the next KvSet */
+	bool drops_commit; /* likewise the next CommitCheckpoint */
 	const char *garbage; /* sent in place of frames; or NULL */
 	bool goes_away; /* says so with the next heartbeat */
 
@@ -51,7 +52,7 @@ struct fake {
 	uint64_t session; /* of the last registration */
 	unsigned n_takes; /* of leases */
 	uint64_t take_session, take_request; /* of the last */
-	unsigned n_sets, n_pings;
+	unsigned n_sets, n_pings, n_commits;
 	uint64_t set_request, set_before; /* of the last two */
 	uint64_t generation; /* of the last meeting */
 	bool again; /* of the last meeting */

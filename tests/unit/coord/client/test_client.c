@@ -372,6 +372,49 @@ static void a_take_whose_answer_is_lost_is_the_same_request(void **state)
 	assert_int_equal(fake_get(&x->fake, take_request), 2);
 }
 
+static void parts_of_a_checkpoint_are_told_by_rank(void **state)
+{
+	struct fixture *x = *state;
+	struct roar_coord_save save = { .step = 5,
+					.save_id = "9f3ac2d1",
+					.timeout_ms = 10000 };
+	uint8_t digest[ROAR_COORD_DIGEST] = { 1, 2, 3 };
+	struct roar_coord_commit commit;
+
+	assert_int_equal(roar_coord_commit_part(x->c, &save, digest, &commit),
+			 0);
+	assert_false(commit.committed);
+	assert_int_equal(commit.n_parts, 2);
+	assert_int_equal(commit.parts[1].rank, 1);
+	assert_memory_equal(commit.parts[1].digest, digest, sizeof(digest));
+	assert_int_equal(commit.world_epoch, 9);
+	roar_coord_commit_release(&commit);
+	assert_int_equal(roar_coord_commit_manifest(x->c, &save, digest), 0);
+	assert_int_equal(roar_coord_commit_failed(x->c, &save,
+						  "the disk is full"),
+			 -ECONNABORTED);
+	assert_string_equal(roar_coord_error(), "the disk is full");
+}
+
+/* The second connection is to another leader, with a token of its own. */
+static void a_save_goes_on_with_the_next_leader(void **state)
+{
+	struct fixture *x = *state;
+	struct roar_coord_save save = { .save_id = "s", .timeout_ms = 10000 };
+	uint8_t digest[ROAR_COORD_DIGEST] = { 0 };
+
+	assert_int_equal(roar_coord_commit_manifest(x->c, &save, digest), 0);
+	fake_set(&x->fake, drops_commit, true);
+	fake_set(&x->fake, token, 8);
+	save.timeout_ms = -1;
+	assert_int_equal(roar_coord_commit_manifest(x->c, &save, digest), 0);
+	assert_int_equal(roar_coord_fencing_token(x->c), 8);
+	assert_true(fake_get(&x->fake, n_commits) >= 3);
+	fake_set(&x->fake, token, 9); /* nobody tells the client */
+	assert_int_equal(roar_coord_commit_manifest(x->c, &save, digest),
+			 -ESTALE);
+}
+
 static void a_value_whose_answer_is_lost_is_the_same_request(void **state)
 {
 	struct fixture *x = *state;
@@ -453,7 +496,7 @@ static void the_numbers_of_methods_are_those_of_the_protocol(void **state)
 	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
 		assert_string_equal(coord_method_by_number(some[i].number)->path,
 				    some[i].path);
-	assert_int_equal(coord_n_methods, METHOD_LIST_DATASETS);
+	assert_int_equal(coord_n_methods, METHOD_COMMIT_CHECKPOINT);
 }
 
 static void a_server_that_goes_away_is_left_and_found_again(void **state)
@@ -593,6 +636,8 @@ int main(void)
 		WITH(keys_are_set_added_compared_and_deleted),
 		WITH(a_sum_whose_answer_is_lost_is_not_made_twice),
 		WITH(a_take_whose_answer_is_lost_is_the_same_request),
+		WITH(parts_of_a_checkpoint_are_told_by_rank),
+		WITH(a_save_goes_on_with_the_next_leader),
 		WITH(a_value_whose_answer_is_lost_is_the_same_request),
 		WITH(packed_requests_are_numbered),
 		WITH(any_method_can_be_called),

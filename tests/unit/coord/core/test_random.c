@@ -154,6 +154,31 @@ static void do_word(struct run *r)
 	}
 }
 
+static void do_commit(struct run *r, Coordinator__CheckpointInfo *info)
+{
+	Roar__CommitRequest m = ROAR__COMMIT_REQUEST__INIT;
+	uint8_t digest[32] = { 0 };
+
+	m.info = info;
+	info->step = dice(r, 70);
+	info->checkpoint_id = dice(r, 9) ? "s" : "t";
+	m.session = session_of(r->h, info->worker_id);
+	switch (dice(r, 8)) {
+	case 0:
+		m.failure = "no";
+		break;
+	case 1:
+	case 2:
+		m.manifest.data = digest;
+		m.manifest.len = sizeof(digest);
+		break;
+	default:
+		m.part.data = digest;
+		m.part.len = sizeof(digest);
+	}
+	remember(r, ask(r->h, some_conn(r), "CommitCheckpoint", &m));
+}
+
 static void do_save(struct run *r)
 {
 	Coordinator__CheckpointInfo m = COORDINATOR__CHECKPOINT_INFO__INIT;
@@ -163,6 +188,7 @@ static void do_save(struct run *r)
 	m.checkpoint_id = "c";
 	m.step = dice(r, 100);
 	ask(r->h, some_conn(r), "NotifyCheckpoint", &m);
+	do_commit(r, &m);
 	d.dataset_id = (char *)some_id(r);
 	d.shard_size = 1 + dice(r, 2);
 	d.total_samples = 10;
