@@ -309,7 +309,7 @@ static int copy_request(struct s3_call *c, const struct s3_call_request *q)
 	if (r < 0 || copy_text(c, &c->q.method) < 0 ||
 	    copy_text(c, &c->q.bucket) < 0 || copy_text(c, &c->q.key) < 0 ||
 	    copy_text(c, &c->q.url) < 0 || copy_text(c, &c->q.query) < 0 ||
-	    copy_text(c, &c->q.etag) < 0)
+	    copy_text(c, &c->q.etag) < 0 || copy_text(c, &c->q.crc64nvme) < 0)
 		return -ENOMEM;
 	c->etag = c->q.etag;
 	return 0;

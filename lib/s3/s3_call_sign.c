@@ -42,6 +42,11 @@ static int take_checksum(struct s3_call *c)
 	int r;
 
 	c->checksum_kind = c->client->checksum;
+	if (c->q.crc64nvme && c->checksum_kind == S3_CHECKSUM_CRC64NVME) {
+		(void)snprintf(c->checksum, sizeof(c->checksum), "%s",
+			       c->q.crc64nvme);
+		return 0;
+	}
 	r = s3_checksum_init(&sum, c->checksum_kind);
 	if (r < 0)
 		return r;

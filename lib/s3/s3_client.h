@@ -89,6 +89,8 @@ struct s3_call_request {
 	const void *body;
 	size_t len;
 	bool has_checksum; /* the body is sent with one */
+	const char *
+		crc64nvme; /* of the body, if it is known; NULL: it is computed */
 	bool is_once; /* not idempotent, whatever the method */
 	bool may_lie; /* a reply of 200 may have an <Error> in it */
 	/* Of a GET with body(): the bytes from `from` up to, but without, `to`; 0 and -1:
@@ -115,6 +117,9 @@ struct s3_operation {
 	const struct s3_call_events *events;
 	void *data;
 	struct s3_call **ret; /* where the call is stored */
+	/* Of a body that is uploaded: its CRC-64/NVME in base64, where the caller has it.  NULL:
+	 * it is computed by the thread of the loop, which sends nothing meanwhile. */
+	const char *crc64nvme;
 };
 
 int s3_head(const struct s3_operation *op);
@@ -123,9 +128,14 @@ int s3_get(const struct s3_operation *op, int64_t from, int64_t to,
 /* `fields` are metadata and the like. */
 int s3_put(const struct s3_operation *op, const void *body, size_t len,
 	   const struct http_field *fields, size_t n_fields);
+int s3_delete(const struct s3_operation *op);
 /* One page; `next` is that of the page before, NULL for the first.  s3_xml_list() reads it. */
 int s3_list_page(const struct s3_operation *op, const char *prefix,
 		 const char *next);
+/* Uploads that are not finished: one page, after those of `key` and `upload_id`; `key` NULL:
+ * the first.  s3_xml_uploads() reads it. */
+int s3_list_uploads_page(const struct s3_operation *op, const char *prefix,
+			 const char *key, const char *upload_id);
 /* Multipart uploads; replies are for s3_xml_stored(), or s3_xml_parts(). */
 int s3_upload_create(const struct s3_operation *op,
 		     const struct http_field *fields, size_t n_fields);

@@ -10,6 +10,7 @@ static int begin(const struct s3_operation *op, struct s3_call_request q)
 {
 	q.bucket = op->bucket;
 	q.key = op->key;
+	q.crc64nvme = op->crc64nvme;
 	return s3_call_begin(op->client, &q, op->events, op->data, op->ret);
 }
 
@@ -54,6 +55,12 @@ int s3_put(const struct s3_operation *op, const void *body, size_t len,
 						   .to = -1 });
 }
 
+int s3_delete(const struct s3_operation *op)
+{
+	return begin(op,
+		     (struct s3_call_request){ .method = "DELETE", .to = -1 });
+}
+
 /* Names may have bytes that XML cannot have, so they are asked for escaped. */
 int s3_list_page(const struct s3_operation *op, const char *prefix,
 		 const char *next)
@@ -65,6 +72,23 @@ int s3_list_page(const struct s3_operation *op, const char *prefix,
 	add_parameter(&query, "encoding-type", "url");
 	add_parameter(&query, "list-type", "2");
 	add_parameter(&query, "prefix", prefix);
+	return begin_query(op, &query,
+			   (struct s3_call_request){ .method = "GET",
+						     .to = -1 });
+}
+
+int s3_list_uploads_page(const struct s3_operation *op, const char *prefix,
+			 const char *key, const char *upload_id)
+{
+	CLEANUP(str_release) struct str query = STR_INIT;
+
+	add_parameter(&query, "encoding-type", "url");
+	if (key)
+		add_parameter(&query, "key-marker", key);
+	add_parameter(&query, "prefix", prefix);
+	if (key)
+		add_parameter(&query, "upload-id-marker", upload_id);
+	add_parameter(&query, "uploads", "");
 	return begin_query(op, &query,
 			   (struct s3_call_request){ .method = "GET",
 						     .to = -1 });

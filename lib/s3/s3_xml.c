@@ -56,6 +56,7 @@ int s3_xml_error(const char *data, size_t len, struct pool *pool,
 
 static const struct s3_object blank_object = { .key = "",
 					       .etag = "",
+					       .modified = "",
 					       .version = "" };
 
 #define OBJECTS                                                              \
@@ -99,6 +100,8 @@ int s3_xml_list(const char *data, size_t len, struct pool *pool,
 		RECORD_ROW("/Contents/Key", XML_TEXT, s3_object, key),
 		RECORD_ROW("/Contents/ETag", XML_ETAG, s3_object, etag),
 		RECORD_ROW("/Contents/Size", XML_SIZE, s3_object, size_bytes),
+		RECORD_ROW("/Contents/LastModified", XML_TEXT, s3_object,
+			   modified),
 		BOOL_ROW("/IsTruncated", s3_list, is_truncated, "true"),
 		ROW("/NextContinuationToken", XML_TEXT, s3_list, next),
 		ROW("/NextMarker", XML_TEXT, s3_list, next),
@@ -113,6 +116,34 @@ int s3_xml_list(const char *data, size_t len, struct pool *pool,
 	r = s3_xml_read(&document, data, len, pool, ret);
 	if (r == 0 && ret->is_escaped)
 		unescape_names(ret);
+	return r;
+}
+
+int s3_xml_uploads(const char *data, size_t len, struct pool *pool,
+		   struct s3_list *ret)
+{
+	static const struct xml_row rows[] = {
+		{ .path = "/Upload", .kind = XML_RECORD },
+		RECORD_ROW("/Upload/Key", XML_TEXT, s3_object, key),
+		RECORD_ROW("/Upload/UploadId", XML_TEXT, s3_object, etag),
+		RECORD_ROW("/Upload/Initiated", XML_TEXT, s3_object, modified),
+		BOOL_ROW("/IsTruncated", s3_list, is_truncated, "true"),
+		ROW("/NextKeyMarker", XML_TEXT, s3_list, next),
+		ROW("/NextUploadIdMarker", XML_TEXT, s3_list, next_id),
+		BOOL_ROW("/EncodingType", s3_list, is_escaped, "url"),
+	};
+	static const struct xml_document document = {
+		"ListMultipartUploadsResult", rows, ARRAY_SIZE(rows), OBJECTS
+	};
+	int r;
+
+	*ret = (struct s3_list){ .next = "", .next_id = "" };
+	r = s3_xml_read(&document, data, len, pool, ret);
+	if (r == 0 && ret->is_escaped) {
+		unescape_names(ret);
+		if (*ret->next)
+			unescape(ret->next);
+	}
 	return r;
 }
 

@@ -37,6 +37,7 @@ struct s3_object {
 	const char *etag; /* without quotes */
 	const char *version; /* of a key that is deleted; "" */
 	int64_t size_bytes;
+	const char *modified; /* "2026-11-17T00:00:00.000Z" */
 };
 
 /* A page of a listing, of either version. */
@@ -46,10 +47,14 @@ struct s3_list {
 	bool is_truncated;
 	bool is_escaped; /* names were percent-encoded; here they are decoded */
 	const char *next; /* where the next page begins; "" in the last one */
+	const char *next_id; /* of uploads: together with that */
 };
 /* Arrays are malloc()ed: release the list, also after a failure. */
 int s3_xml_list(const char *data, size_t len, struct pool *pool,
 		struct s3_list *ret);
+/* A page of unfinished uploads: `etag` is the upload's id, `modified` its begin. */
+int s3_xml_uploads(const char *data, size_t len, struct pool *pool,
+		   struct s3_list *ret);
 void s3_list_release(struct s3_list *l);
 
 struct s3_part {

@@ -41,6 +41,7 @@ static void try_list(const char *text, size_t len, struct pool *pool)
 static void try_others(const char *text, size_t len, struct pool *pool)
 {
 	CLEANUP(s3_parts_release) struct s3_parts parts;
+	CLEANUP(s3_list_release) struct s3_list uploads;
 	struct s3_stored s = { "", "" };
 	struct s3_error e = { "", "", "", "" };
 	struct s3_keys *keys = malloc(sizeof(*keys));
@@ -49,6 +50,8 @@ static void try_others(const char *text, size_t len, struct pool *pool)
 		for (size_t i = 0; i < parts.n; i++)
 			require(parts.parts[i].number <= 10000 &&
 				parts.parts[i].etag);
+	if (s3_xml_uploads(text, len, pool, &uploads) == 0)
+		require(uploads.next && uploads.next_id);
 	if (s3_xml_stored(text, len, pool, &s, &e) == 0)
 		require(*s.upload_id || *s.etag);
 	check_error(&e);

@@ -31,6 +31,7 @@ static void a_list_has_its_objects(void **state)
 	assert_string_equal(l.objects[0].key, "a\nb +");
 	assert_string_equal(l.objects[0].etag, "e1");
 	assert_int_equal(l.objects[0].size_bytes, 5);
+	assert_string_equal(l.objects[0].modified, "2026-01-02T03:04:05.000Z");
 	assert_string_equal(l.objects[1].key, "b");
 	assert_true(l.is_truncated);
 	assert_string_equal(l.next, "t+/=");
@@ -139,6 +140,29 @@ static void requests_have_parts_and_keys(void **state)
 	assert_string_equal(left.objects[0].key, "d");
 }
 
+static void unfinished_uploads_are_listed(void **state)
+{
+	static const char text[] =
+		"<ListMultipartUploadsResult" NS
+		"><EncodingType>url</EncodingType>"
+		"<IsTruncated>true</IsTruncated><NextKeyMarker>a%2Bb</NextKeyMarker>"
+		"<NextUploadIdMarker>i+d</NextUploadIdMarker><Upload><Key>x+y%2F1</Key>"
+		"<UploadId>i+d</UploadId><Initiated>2026-11-17T00:00:00.000Z</Initiated>"
+		"</Upload></ListMultipartUploadsResult>";
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	CLEANUP(s3_list_release) struct s3_list l;
+
+	(void)state;
+	assert_int_equal(s3_xml_uploads(text, strlen(text), &pool, &l), 0);
+	assert_int_equal(l.n_objects, 1);
+	assert_string_equal(l.objects[0].key, "x y/1");
+	assert_string_equal(l.objects[0].etag, "i+d"); /* ids are not escaped */
+	assert_string_equal(l.objects[0].modified, "2026-11-17T00:00:00.000Z");
+	assert_true(l.is_truncated);
+	assert_string_equal(l.next, "a+b");
+	assert_string_equal(l.next_id, "i+d");
+}
+
 static void keys_of_sts_are_read(void **state)
 {
 	static const char text[] =
@@ -241,6 +265,7 @@ int main(void)
 		cmocka_unit_test(errors_are_found_in_both_forms),
 		cmocka_unit_test(uploads_have_ids_parts_and_errors),
 		cmocka_unit_test(requests_have_parts_and_keys),
+		cmocka_unit_test(unfinished_uploads_are_listed),
 		cmocka_unit_test(keys_of_sts_are_read),
 		cmocka_unit_test(what_is_not_such_a_document_is_refused),
 		cmocka_unit_test(what_is_written_can_be_read),
