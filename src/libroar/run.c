@@ -31,3 +31,25 @@ API int roar_run_note(const char *kind, uint32_t *number, const void *payload,
 		       note_write(run.data, kind, number ? number : &fresh,
 				  payload, len);
 }
+
+API int roar_run_wrote(int fd, const uint8_t blake3[32])
+{
+	return note_digest_report(fd, blake3);
+}
+
+API int roar_run_checkpoint(const char *dir, uint64_t step, uint32_t world_size,
+			    const char *parent,
+			    const uint8_t manifest_blake3[32])
+{
+	struct note_checkpoint c = {
+		.dir = dir,
+		.parent = parent ? parent : "",
+		.step = (int64_t)step,
+		.world_size = world_size,
+	};
+
+	if (step > INT64_MAX)
+		return -EINVAL;
+	memcpy(c.manifest, manifest_blake3, sizeof(c.manifest));
+	return note_checkpoint_report(&c);
+}

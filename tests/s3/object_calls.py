@@ -344,11 +344,19 @@ def list_parts(call: Call) -> Reply:
 
 
 def list_uploads(call: Call) -> Reply:
+    """Pages of three, so that clients need several."""
+    after = (call.query.get("key-marker", ""), call.query.get("upload-id-marker", ""))
     with call.server.lock:
-        uploads = [element("Upload", text("Key", u.key),
-                           text("UploadId", u.upload_id),
-                           text("Initiated", iso(time.time())))
-                   for u in call.bucket().uploads.values()]
+        found = sorted(
+            (u for u in call.bucket().uploads.values()
+             if u.key.startswith(call.query.get("prefix", "")) and
+             (u.key, u.upload_id) > after), key=lambda u: (u.key, u.upload_id))
+        page = found[:3]
+        uploads = [element("Upload", text("Key", u.key), text("UploadId", u.upload_id),
+                           text("Initiated", iso(u.began_s))) for u in page]
+    more = [text("NextKeyMarker", page[-1].key),
+            text("NextUploadIdMarker", page[-1].upload_id)] if page != found else []
     return Reply(body=document(
         "ListMultipartUploadsResult", text("Bucket", call.bucket_name),
-        text("MaxUploads", 1000), text("IsTruncated", "false"), *uploads))
+        text("MaxUploads", 3), text("IsTruncated", str(bool(more)).lower()), *more,
+        *uploads))

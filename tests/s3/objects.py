@@ -45,6 +45,7 @@ class Upload:
     upload_id: str
     fields: dict[str, str]
     parts: dict[int, Part] = field(default_factory=dict)
+    began_s: float = field(default_factory=time.time)
 
 
 @dataclass

@@ -1,6 +1,7 @@
 // test_cplusplus.cc - the headers are C++ as well: a tree and an arena as a C++ program
 // holds them.
 #include <roar/arena.h>
+#include <roar/checkpoint.h>
 #include <roar/hash.h>
 #include <roar/run.h>
 #include <roar/shard.h>
