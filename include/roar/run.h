@@ -11,8 +11,9 @@
  *		warn(r);
  *
  * Notes are kept beside the journal of the run until it is recorded, even if roar or the
- * program is killed.  Today only notes of kind "shards" (which samples of which shard a
- * rank has taken) are recorded; notes of other kinds are then removed.
+ * program is killed.  Notes of kind "shards" (which samples of which shard a rank has
+ * taken), "digests" (roar_run_wrote()) and "checkpoints" (roar_run_checkpoint()) are
+ * recorded; notes of other kinds are then removed.
  *
  * For C and C++; link with -lroar.  Any thread may call these functions, also after
  * fork().  Errors are negative errno values. */
@@ -42,6 +43,31 @@ int roar_run_uid(char ret_uid[9]);
  * -EFBIG: the payload is too large; otherwise as open(2) and write(2). */
 int roar_run_note(const char *kind, uint32_t *number, const void *payload,
 		  size_t len);
+
+/* Reports the BLAKE3 of a file that this process has written, so that the run need not
+ * read the file.  `fd` is the open file: call this after the last write to it, and before
+ * the file is closed.  A later change of content, name or mode voids the report.
+ *
+ * The run uses the digest only if its tracer saw everything, this process alone wrote the
+ * file under this name, opened for writing only, and the file has not changed since.  In
+ * any other case the run hashes the file.  A digest that was used is marked in the record
+ * ("digest by writer" in `roar show`); `roar verify` reads the file and finds a wrong one.
+ *
+ * It may wait for the next tick of the clock of the file system, up to 10 ms.  -ESRCH: no
+ * `roar run` observes the process; -EBUSY: the file is still being written to; -EINVAL: not
+ * a regular file; otherwise as fstat(2), open(2) and write(2). */
+int roar_run_wrote(int fd, const uint8_t blake3[32]);
+
+/* Reports that this process has committed a checkpoint; roar/checkpoint.h does that by
+ * itself.  `dir` is its directory "…/step-000000000100", or the URL of one, `parent` the
+ * name of the checkpoint that it refers to ("step-…"; NULL: none), and the digest that of
+ * its manifest.  The record then has the directory as one artifact, and `roar show DIR`
+ * lists the samples that the processes of the run had reported to have taken until now.
+ *
+ * -ESRCH: no `roar run` observes the process; -EINVAL: no such step; otherwise as
+ * realpath(3), open(2) and write(2). */
+int roar_run_checkpoint(const char *dir, uint64_t step, uint32_t world_size,
+			const char *parent, const uint8_t manifest_blake3[32]);
 
 #ifdef __cplusplus
 }

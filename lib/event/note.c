@@ -138,6 +138,36 @@ static int name_note(struct str *path, const char *run, const char *kind,
 	return str_error(path);
 }
 
+static bool is_used(const char *run, const char *kind, uint32_t number)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+
+	return name_note(&path, run, kind, number) == 0 &&
+	       access(path.data, F_OK) == 0;
+}
+
+/* The numbers of a process are used without gaps: its next one is found by doubling and
+ * halving, since a long run may have thousands of notes. */
+static uint32_t next_number(const char *run, const char *kind)
+{
+	uint32_t used = 0;
+	uint32_t free_one = 1;
+
+	while (free_one < UINT32_MAX / 2 && is_used(run, kind, free_one)) {
+		used = free_one;
+		free_one *= 2;
+	}
+	while (free_one - used > 1) {
+		uint32_t middle = used + (free_one - used) / 2;
+
+		if (is_used(run, kind, middle))
+			used = middle;
+		else
+			free_one = middle;
+	}
+	return free_one;
+}
+
 static int publish(const char *written, const char *run, const char *kind,
 		   uint32_t *number)
 {
@@ -150,7 +180,7 @@ static int publish(const char *written, const char *run, const char *kind,
 			return r;
 		return rename(written, path.data) < 0 ? -errno : 0;
 	}
-	for (uint32_t n = 1; n < UINT32_MAX; n++) {
+	for (uint32_t n = next_number(run, kind); n < UINT32_MAX; n++) {
 		r = name_note(&path, run, kind, n);
 		if (r == 0)
 			r = rename_new(written, path.data);

@@ -236,6 +236,8 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 	file->seen |= (uint16_t)seen;
 	fold_check_order(fold, file, ev);
 	fold_note_write(fold, file, ev->pid);
+	if (file->writer != ev->pid)
+		file->joint = true;
 	if (seen & (LINEAGE_CREATED | LINEAGE_TRUNCATED))
 		make_own(name);
 	if (name->closed) {

@@ -77,6 +77,9 @@ enum lineage_seen {
 	LINEAGE_IMPLIED = 1 << 13,
 	/* Set in records, from lineage_is_fresh() of an output: */
 	LINEAGE_FRESH = 1 << 14, /* made by the run, name and content */
+	/* Set in records only, beyond the bits that the fold keeps: */
+	LINEAGE_REPORTED = 1 << 16, /* its digest is that which the process that
+				     * wrote it reported */
 };
 
 struct lineage_file {
@@ -89,7 +92,9 @@ struct lineage_file {
 			    * opened for reading and writing, so that it may be
 			    * mapped, or linked to another name; moves with the
 			    * content */
-	uint8_t n_writers : 6; /* opens for writing by the run minus closes;
+	bool joint : 1; /* several processes have opened it for writing, or
+			 * changed it otherwise, at any time */
+	uint8_t n_writers : 5; /* opens for writing by the run minus closes;
 			        * LINEAGE_WRITERS_MAX: unknown */
 	struct stamp first; /* content at first sight; ino 0: no file */
 	int64_t first_ns; /* when it was first opened for writing, or read */
@@ -104,7 +109,7 @@ struct lineage_file {
 	void *user; /* for the owner of the fold */
 };
 
-enum { LINEAGE_WRITERS_MAX = 63 };
+enum { LINEAGE_WRITERS_MAX = 31 };
 
 /* The role of a file in the run; several may apply. */
 enum lineage_role {
@@ -222,5 +227,10 @@ bool lineage_is_prior(const struct lineage_file *file,
  * replaced; then the answer is unknown. */
 bool lineage_is_fresh(const struct lineage_file *file,
 		      const struct stamp *after);
+
+/* Did process `pid` alone make the content of the name, as far as opens, truncations and
+ * renames show?  False if another name is involved, or if the file was open for reading
+ * and writing, so that a store into a mapping may have changed it unseen. */
+bool lineage_wrote_alone(const struct lineage_file *file, int32_t pid);
 
 #endif

@@ -108,3 +108,16 @@ unsigned lineage_roles(const struct lineage_file *file,
 	}
 	return roles;
 }
+
+bool lineage_wrote_alone(const struct lineage_file *file, int32_t pid)
+{
+	enum {
+		MADE = LINEAGE_CREATED | LINEAGE_TRUNCATED,
+		OTHERS = LINEAGE_READ_PRIOR | LINEAGE_RENAMED_TO |
+			 LINEAGE_LINKED_TO | LINEAGE_LINKED_FROM |
+			 LINEAGE_INHERITED,
+	};
+
+	return file->own && (file->seen & MADE) && !(file->seen & OTHERS) &&
+	       !file->joint && !file->restless && file->writer == pid;
+}

@@ -188,6 +188,30 @@ struct store_shard {
 int store_shard_add(struct store *s, int64_t job_id,
 		    const struct store_shard *row, struct roar_error *err);
 
+/* A checkpoint that a process of the job committed. */
+struct store_checkpoint {
+	int64_t job_id; /* when reading */
+	int64_t n; /* 1, 2, ... in the order of the commits */
+	int32_t pid;
+	int64_t step; /* of the training */
+	int64_t world_size;
+	int64_t committed_ns;
+	int64_t n_shards, n_samples; /* that the job had consumed until then */
+	uint8_t manifest[BLAKE3_LEN];
+	const char *parent; /* "step-..."; "" none */
+	const char *path; /* its directory, or URL */
+};
+int store_checkpoint_add(struct store *s, int64_t job_id,
+			 const struct store_checkpoint *row,
+			 struct roar_error *err);
+
+/* What the job had consumed of a shard, up to that checkpoint.  A count that has not
+ * changed since the checkpoint before need not be added.  `pid` is ignored. */
+int store_checkpoint_shard_add(struct store *s, int64_t job_id,
+			       int64_t checkpoint,
+			       const struct store_shard *row,
+			       struct roar_error *err);
+
 /* Adds a tag of the job's outputs (lineage/tag.h); idempotent. */
 int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
 		  struct roar_error *err);
@@ -205,7 +229,7 @@ struct store_file {
 	bool intermediate; /* output or temporary that the run read again */
 	uint8_t filter; /* enum filter_id; 0: kept */
 	uint8_t ftype; /* enum event_ftype */
-	uint16_t seen; /* enum lineage_seen */
+	uint32_t seen; /* enum lineage_seen */
 	int64_t artifact_id; /* 0: content not identified */
 	struct stamp stamp; /* dev, ino, size, mtime of the content */
 	int64_t read_order, write_order; /* 0 never */
@@ -314,6 +338,17 @@ int store_left_out(struct store *s, struct pool *pool, int64_t job_id,
 int store_shards(struct store *s, struct pool *pool, int64_t job_id,
 		 struct store_shard **ret, size_t *ret_n,
 		 struct roar_error *err);
+
+/* The commits of a checkpoint at exactly that path, newest first. */
+int store_checkpoints_of_path(struct store *s, struct pool *pool,
+			      const char *path, struct store_checkpoint **ret,
+			      size_t *ret_n, struct roar_error *err);
+
+/* What its job had consumed when it was committed, by rank, epoch and shard. */
+int store_checkpoint_shards(struct store *s, struct pool *pool,
+			    const struct store_checkpoint *checkpoint,
+			    struct store_shard **ret, size_t *ret_n,
+			    struct roar_error *err);
 
 /* The objects of a job, and among them that of the file with number `file_n`; NULL:
  * it is not an object. */

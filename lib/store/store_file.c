@@ -17,7 +17,7 @@ static void read_file(struct statement *q, struct pool *pool,
 	ret->intermediate = column_int(q) != 0;
 	ret->filter = (uint8_t)column_int(q);
 	ret->ftype = (uint8_t)column_int(q);
-	ret->seen = (uint16_t)column_int(q);
+	ret->seen = (uint32_t)column_int(q);
 	ret->artifact_id = column_int(q);
 	ret->stamp.dev = (uint64_t)column_int(q);
 	ret->stamp.ino = (uint64_t)column_int(q);

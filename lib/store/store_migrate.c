@@ -16,9 +16,10 @@
 #include "schema_3.h"
 #include "schema_4.h"
 #include "schema_5.h"
+#include "schema_6.h"
 
-const char *const store_steps[] = { schema_sql, schema_2_sql, schema_3_sql,
-				    schema_4_sql, schema_5_sql };
+const char *const store_steps[] = { schema_sql,	  schema_2_sql, schema_3_sql,
+				    schema_4_sql, schema_5_sql, schema_6_sql };
 const int store_n_steps = ARRAY_SIZE(store_steps);
 
 static int read_int(struct store *s, const char *sql, int64_t *ret,

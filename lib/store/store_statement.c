@@ -125,6 +125,26 @@ static const char *const texts[SQL_ENUM_END] = {
 		       "dataset, path FROM shards WHERE job_id = ?1 "
 		       "ORDER BY n",
 
+	[SQL_CHECKPOINT_ADD] =
+		"INSERT INTO checkpoints (job_id, n, pid, step, world_size, "
+		"committed_ns, n_shards, n_samples, manifest, parent, path) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+	[SQL_CHECKPOINT_SHARD_ADD] =
+		"INSERT INTO checkpoint_shards (job_id, n, checkpoint, rank, "
+		"epoch, n_samples, dataset, path) VALUES (?1, (SELECT "
+		"coalesce(max(n), 0) + 1 FROM checkpoint_shards "
+		"WHERE job_id = ?1), ?2, nullif(?3, -1), ?4, ?5, ?6, ?7)",
+	[SQL_CHECKPOINTS_OF_PATH] =
+		"SELECT job_id, n, pid, step, world_size, committed_ns, "
+		"n_shards, n_samples, manifest, parent, path FROM checkpoints "
+		"WHERE path = ?1 ORDER BY job_id DESC, n DESC",
+	[SQL_CHECKPOINT_SHARDS] =
+		"SELECT coalesce(rank, -1), epoch, max(n_samples), dataset, "
+		"path FROM checkpoint_shards "
+		"WHERE job_id = ?1 AND checkpoint <= ?2 "
+		"GROUP BY rank, epoch, dataset, path "
+		"ORDER BY rank, epoch, dataset, path",
+
 	[SQL_OBJECT_ADD] =
 		"INSERT INTO objects (job_id, n, pid, n_requests, n_parts, op, "
 		"endpoint, version, etag, ranges, copy_source) "

@@ -77,6 +77,9 @@ static int look_at_newest(struct view *v, const struct target *t,
 		item->is_link = rows[i].ftype == EVENT_FTYPE_SYMLINK;
 		if (rows[i].ftype == EVENT_FTYPE_OBJECT)
 			item->state = VERIFY_REMOTE;
+		else if (rows[i].ftype == EVENT_FTYPE_DIRECTORY)
+			cannot_prove(item, "it is a directory: verify the "
+					   "files in it");
 		else if (rows[i].artifact_id != t->artifact.id)
 			cannot_prove(item, "the record has no digest of its "
 					   "newest content");

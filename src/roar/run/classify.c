@@ -19,12 +19,14 @@
 #include "cli/progress.h"
 #include "hash/jobs/hasher.h"
 #include "run/bytecode.h"
+#include "run/checkpoints.h"
 #include "run/contents.h"
 #include "run/directory_moves.h"
 #include "run/objects.h"
 #include "run/run.h"
 #include "run/unchanged_outputs.h"
 #include "run/verdict.h"
+#include "run/writer_digests.h"
 
 enum {
 	BATCH = 4096, /* hash tasks at a time */
@@ -405,10 +407,11 @@ int run_classify(struct run *run)
 			return r;
 	}
 	run->classify_ns = clock_mono_ns() - start;
+	writer_digests_take(run);
 	hash_missing(run);
 	verdict_judge(run);
 	unchanged_outputs_drop(run);
-	if (objects_read(run) < 0)
+	if (objects_read(run) < 0 || checkpoints_read(run) < 0)
 		return -ENOMEM;
 	/* The tasks of many files leave holes that the record could not use. */
 	if (run->n_files > MANY)

@@ -72,6 +72,7 @@ struct content *contents_submit(struct run *run, struct lineage_file *file,
 	c->pending = true;
 	c->firm = false;
 	c->final = false;
+	c->reported = false;
 	open_cache(run);
 	hasher_submit(run->hasher, task);
 	return c;
@@ -157,6 +158,29 @@ bool contents_recall(struct run *run, const struct lineage_file *file)
 		return false;
 	c->result = 0;
 	c->cached = true;
+	keep(run, c, &hash);
+	return true;
+}
+
+bool contents_take_reported(struct run *run, struct lineage_file *file,
+			    const struct stamp *stamp, int64_t tick_ns,
+			    const uint8_t blake3[BLAKE3_LEN])
+{
+	struct content *c = contents_find(file, CONTENT_OUTPUT);
+	struct file_hash hash = { .stamp = *stamp, .taken_ns = tick_ns };
+
+	if (c && contents_is_unbegun(c))
+		contents_drop(run, c);
+	if (c && (c->pending || c->result == 0))
+		return false;
+	c = find_or_add(run, file, CONTENT_OUTPUT);
+	if (!c)
+		return false;
+	hash.digests.have = DIGEST_SET_BLAKE3;
+	memcpy(hash.digests.blake3, blake3, BLAKE3_LEN);
+	c->result = 0;
+	c->cached = false;
+	c->reported = true;
 	keep(run, c, &hash);
 	return true;
 }

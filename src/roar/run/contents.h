@@ -41,6 +41,7 @@ struct content {
 	bool pending : 1;
 	bool cached : 1; /* the digest came from the cache */
 	bool firm : 1; /* input: taken before the run could write to the file */
+	bool reported : 1; /* output: the digest is that of writer_digests.h */
 	bool final : 1; /* output: no process of the run had it open for writing
 			 * when it was submitted, nor since */
 	uint8_t blake3[32];
@@ -81,6 +82,13 @@ bool contents_is_of_first(const struct content *c,
  * run opened it: for a file that changed before roar could read it.  False when it is
  * not in the cache, or contents_submit() was never called. */
 bool contents_recall(struct run *run, const struct lineage_file *file);
+
+/* Takes a digest that the process that wrote the file reported, instead of reading the
+ * file; `stamp` is that of the file now.  False when roar has a digest of its own, or is
+ * reading the file already, or is out of memory. */
+bool contents_take_reported(struct run *run, struct lineage_file *file,
+			    const struct stamp *stamp, int64_t tick_ns,
+			    const uint8_t blake3[BLAKE3_LEN]);
 
 /* Cancels a pending content and closes its file. */
 void contents_drop(struct run *run, struct content *c);

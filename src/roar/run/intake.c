@@ -23,6 +23,7 @@
 #include "run/core_dump.h"
 #include "run/created_names.h"
 #include "run/run.h"
+#include "run/writer_digests.h"
 
 enum {
 	/* Early results kept in memory; the rest is hashed at the end. */
@@ -163,7 +164,8 @@ static void hash_output(struct run *run, struct lineage_file *f)
 	struct stat st;
 
 	if (run->n_early < EARLY_MAX && !f->restless && may_hash(run, f) &&
-	    lstat(f->path, &st) == 0)
+	    lstat(f->path, &st) == 0 &&
+	    !writer_digests_are_due(run, f, (uint64_t)st.st_size))
 		c = contents_submit(run, f, CONTENT_OUTPUT, f->path, -1,
 				    (uint64_t)st.st_size);
 	if (!c)

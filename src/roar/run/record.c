@@ -14,6 +14,7 @@
 #include "hash/file/stability.h"
 #include "lineage/step.h"
 #include "run/argv_json.h"
+#include "run/checkpoints.h"
 #include "run/contents.h"
 #include "run/objects.h"
 #include "run/run.h"
@@ -104,7 +105,7 @@ static int fill_job(struct run *run, struct store_job *job)
 	job->host = m->host;
 	job->user = m->user;
 	job->n_inputs = run->n_inputs;
-	job->n_outputs = run->n_outputs;
+	job->n_outputs = run->n_outputs + checkpoints_count_outputs(run);
 	job->n_filtered = run->n_filtered;
 	job->n_processes = (int64_t)n_processes;
 	job->cpu_user_ns = timeval_ns(run->result.usage.ru_utime);
@@ -155,6 +156,8 @@ static void fill_content(const struct run_file *e, enum content_side side,
 	if (!c || c->pending || c->result < 0)
 		return;
 	contents_get(c, &row->digests);
+	if (c->reported)
+		row->seen |= LINEAGE_REPORTED;
 	row->stamp = side == CONTENT_INPUT ? e->file->first :
 					     output_stamp(e->file, c);
 }
@@ -182,7 +185,7 @@ static bool is_worth_it(struct run *run, enum content_side side,
 	       run->n_small_outputs++ < MANY;
 }
 
-/* Digests that were read, not looked up, are worth remembering. */
+/* Digests that roar read itself, not looked up, are worth remembering. */
 static void remember(struct run *run, const struct run_file *e,
 		     enum content_side side, const struct store_file *row)
 {
@@ -193,7 +196,7 @@ static void remember(struct run *run, const struct run_file *e,
 	if (side == CONTENT_OUTPUT && e->out_true)
 		taken_ns = run->looked_ns;
 	if (!run->cache || !c || c->pending || c->result < 0 || c->cached ||
-	    !is_worth_it(run, side, &row->stamp) ||
+	    c->reported || !is_worth_it(run, side, &row->stamp) ||
 	    !is_lasting(run, e, &row->stamp, taken_ns))
 		return;
 	(void)digest_cache_put(run->cache, &row->stamp, taken_ns,
@@ -388,7 +391,7 @@ static int write_rows(struct run *run, struct store *store,
 	static int (*const parts[])(struct run * run, struct store * store,
 				    struct roar_error * err) = {
 		add_processes, add_gaps,  add_left_out,	  add_tags,
-		shards_record, add_files, objects_record,
+		shards_record, add_files, objects_record, checkpoints_record,
 	};
 	int r = store_job_add(store, &run->job, err);
 

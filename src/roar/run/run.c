@@ -15,6 +15,7 @@
 #include "lineage/redact.h"
 #include "project/owner.h"
 #include "project/project.h"
+#include "run/checkpoints.h"
 #include "run/close_watch.h"
 #include "run/created_names.h"
 
@@ -101,6 +102,7 @@ const char *run_birth_uid(const struct run *run)
 void run_release(struct run *run)
 {
 	object_fold_free(run->objects);
+	checkpoints_release(run);
 	hasher_free(run->hasher);
 	digest_cache_close(run->cache);
 	journal_close(run->journal);

@@ -9,9 +9,11 @@
  *	contents.c           which content was hashed when, and if that is still valid
  *	bytecode.c           after the end: the sources of compiled modules
  *	classify.c           the final state of each file, its role
+ *	writer_digests.c     digests that the processes reported of files they wrote
  *	unchanged_outputs.c  files that were written with the same content
  *	verdict.c            how completely the run was observed
  *	shards.c             shards that its processes reported
+ *	checkpoints.c        checkpoints that its processes reported
  *	objects.c            objects of an S3 store, by the log of the proxy
  *	record.c             writes the facts to the store, in one transaction
  *	report.c             prints the report on stderr; report_objects.c a part of it
@@ -50,6 +52,7 @@ struct journal;
 struct object_fold;
 struct project;
 struct redact;
+struct run_checkpoint;
 
 /* Tags that the run adds to its outputs, or blocks. */
 struct run_tags {
@@ -181,6 +184,8 @@ struct run {
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct object_fold *objects; /* NULL: no proxy */
+	struct run_checkpoint *checkpoints; /* in the order of the commits */
+	size_t n_checkpoints, cap_checkpoints;
 	int64_t n_requests; /* that the proxy saw; -1: there is none */
 	struct store_job job; /* as recorded */
 	struct stability stability; /* for entries of the digest cache */

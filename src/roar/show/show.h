@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 
+struct show_checkpoint;
 struct store_artifact;
 struct store_job;
 struct store_session;
@@ -27,10 +28,15 @@ int show_session(struct view *v, const struct store_session *session,
 int show_job(struct view *v, const struct store_job *job,
 	     const struct show_options *o, struct roar_error *err);
 
-/* `path` is the path that the user gave; NULL: it was named by a hash. */
+/* `path` is the path that the user gave; NULL: it was named by a hash.  The file may belong
+ * to a checkpoint, which is then shown too. */
 int show_artifact(struct view *v, const struct store_artifact *a,
-		  const char *path, const struct show_options *o,
-		  struct roar_error *err);
+		  const char *path, const struct show_checkpoint *checkpoint,
+		  const struct show_options *o, struct roar_error *err);
+
+/* A checkpoint by itself; it was found. */
+int show_checkpoint(struct view *v, const struct show_checkpoint *c,
+		    const struct show_options *o);
 
 /* "... and 12 more (--all)" when a list was cut; nothing otherwise. */
 void show_more(struct view *v, uint64_t n, uint64_t shown);

@@ -10,6 +10,7 @@
 #include "lineage/fold.h"
 #include "query/presence.h"
 #include "show/show.h"
+#include "show/show_checkpoint.h"
 #include "show/show_object.h"
 #include "show/show_tags.h"
 #include "ui/view.h"
@@ -28,6 +29,7 @@ struct block {
 	struct view *view;
 	const struct store_artifact *artifact;
 	const char *path; /* how it was named, or NULL */
+	const struct show_checkpoint *checkpoint; /* that it belongs to */
 	const struct show_options *options;
 	struct store_file *uses;
 	size_t n_uses;
@@ -224,6 +226,8 @@ static void add_use(struct view *v, const struct store_file *row,
 	view_path(v, &v->out, row->path);
 	if (row->role & LINEAGE_TEMPORARY)
 		str_adds(&v->out, " (temporary)");
+	if (row->seen & LINEAGE_REPORTED)
+		str_adds(&v->out, " (digest by writer)");
 	show_object_text(v, object);
 	str_addc(&v->out, '\n');
 	str_release(&cell);
@@ -359,6 +363,10 @@ static int add_text(struct block *b, struct roar_error *err)
 	if (r < 0)
 		return r;
 	add_note(b);
+	if (b->checkpoint->found) {
+		str_addc(&b->view->out, '\n');
+		show_checkpoint_text(b->view, b->checkpoint, b->options);
+	}
 	return 0;
 }
 
@@ -390,6 +398,7 @@ static int json_uses(struct block *b, struct json *j, const char *key,
 		view_json_time(j, "started_at", job->started_ns);
 		view_json_text(j, "path", b->uses[i].path);
 		view_json_text(j, "role", view_role_word(b->uses[i].role));
+		view_json_text(j, "digest_by", view_digest_source(&b->uses[i]));
 		view_json_count(j, "read_bytes", b->uses[i].bytes_read);
 		view_json_count(j, "written_bytes", b->uses[i].bytes_written);
 		show_object_json(j, "object", object);
@@ -428,19 +437,21 @@ static int add_json(struct block *b, struct roar_error *err)
 		      err);
 	if (r >= 0)
 		r = json_uses(b, &j, "used_by", LINEAGE_INPUT, err);
+	show_checkpoint_json(b->view, &j, b->checkpoint);
 	json_end(&j);
 	str_addc(&b->view->out, '\n');
 	return r;
 }
 
 int show_artifact(struct view *v, const struct store_artifact *a,
-		  const char *path, const struct show_options *o,
-		  struct roar_error *err)
+		  const char *path, const struct show_checkpoint *checkpoint,
+		  const struct show_options *o, struct roar_error *err)
 {
 	struct block b = {
 		.view = v,
 		.artifact = a,
 		.path = path,
+		.checkpoint = checkpoint,
 		.options = o,
 	};
 	int r;

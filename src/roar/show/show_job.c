@@ -9,6 +9,7 @@
 #include "query/producer.h"
 #include "show/show.h"
 #include "show/show_job.h"
+#include "show/show_shards.h"
 #include "ui/view.h"
 
 static int read_block(struct job_block *b, struct roar_error *err)
@@ -283,6 +284,8 @@ static int add_file(struct job_block *b, const struct store_file *f,
 		str_addf(&v->out, "  (%s)", view_ftype_word(f->ftype));
 	if (f->intermediate)
 		str_adds(&v->out, "  read again by the run");
+	if (f->seen & LINEAGE_REPORTED)
+		str_adds(&v->out, "  digest by writer");
 	add_part(v, f);
 	if (f->origin[0]) {
 		str_adds(&v->out, f->seen & LINEAGE_IMPLIED ?
@@ -350,17 +353,6 @@ static void add_filtered(struct job_block *b)
 
 /* ---- shards ---- */
 
-static void add_shard(struct view *v, const struct store_shard *s)
-{
-	str_adds(&v->out, "  ");
-	if (s->rank >= 0)
-		str_addf(&v->out, "rank %-6lld", (long long)s->rank);
-	str_addf(&v->out, "epoch %-6lld%10lld samples  ", (long long)s->epoch,
-		 (long long)s->n_samples);
-	quote_name(&v->out, s->path, strlen(s->path));
-	str_addc(&v->out, '\n');
-}
-
 /* Said by its processes, not seen. */
 static void add_shards(struct job_block *b)
 {
@@ -376,7 +368,7 @@ static void add_shards(struct job_block *b)
 	str_addf(&v->out, " (%zu, as reported by its processes)\n",
 		 b->n_shards);
 	for (size_t i = 0; i < shown; i++)
-		add_shard(v, &b->shards[i]);
+		show_shard_line(v, &b->shards[i]);
 	show_more(v, b->n_shards, shown);
 }
 

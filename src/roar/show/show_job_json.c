@@ -7,6 +7,7 @@
 #include "query/producer.h"
 #include "show/show.h"
 #include "show/show_job.h"
+#include "show/show_shards.h"
 #include "ui/view.h"
 
 static int json_file(struct job_block *b, struct json *j,
@@ -24,6 +25,7 @@ static int json_file(struct job_block *b, struct json *j,
 	view_json_text(j, "path", f->path);
 	view_json_text(j, "role", view_role_word(f->role));
 	view_json_digests(j, "digests", &f->digests);
+	view_json_text(j, "digest_by", view_digest_source(f));
 	view_json_int(j, "size_bytes", (int64_t)f->stamp.size);
 	view_json_text(j, "type", view_ftype_word(f->ftype));
 	view_json_bool(j, "intermediate", f->intermediate);
@@ -174,29 +176,6 @@ static void json_filtered(struct job_block *b, struct json *j)
 	json_end(j);
 }
 
-static void json_shards(struct job_block *b, struct json *j)
-{
-	json_put_key(j, "shards");
-	json_put_array(j);
-	for (size_t i = 0; i < b->n_shards; i++) {
-		const struct store_shard *s = &b->shards[i];
-
-		json_put_object(j);
-		view_json_text(j, "dataset", s->dataset);
-		view_json_text(j, "path", s->path);
-		view_json_int(j, "epoch", s->epoch);
-		json_put_key(j, "rank");
-		if (s->rank < 0)
-			json_put_null(j);
-		else
-			json_put_int(j, s->rank);
-		view_json_int(j, "samples", s->n_samples);
-		view_json_int(j, "pid", s->pid);
-		json_end(j);
-	}
-	json_end(j);
-}
-
 static void json_processes(struct job_block *b, struct json *j)
 {
 	if (!b->options->all)
@@ -242,7 +221,7 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 				r = json_file(b, &j, &b->files[k], err);
 		json_end(&j);
 	}
-	json_shards(b, &j);
+	show_shards_json(&j, "shards", b->shards, b->n_shards);
 	json_filtered(b, &j);
 	json_processes(b, &j);
 	json_end(&j);

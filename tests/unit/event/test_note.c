@@ -127,6 +127,19 @@ static void a_number_replaces_and_none_adds(void **state)
 	assert_int_equal(count_notes(s, "a_1", NULL), 2);
 }
 
+static void many_notes_have_numbers_without_gaps(void **state)
+{
+	struct scene *s = *state;
+
+	for (uint32_t i = 1; i <= 70; i++) {
+		uint32_t number = 0;
+
+		assert_int_equal(note_write(s->run, "a", &number, "x", 1), 0);
+		assert_int_equal(number, i);
+	}
+	assert_int_equal(count_notes(s, "a", NULL), 70);
+}
+
 static void the_form_on_disk_is_kept(void **state)
 {
 	struct scene *s = *state;
@@ -226,6 +239,93 @@ static void bad_lines_of_shards_are_skipped(void **state)
 	assert_false(note_shard_next(&rest, &shard));
 }
 
+static void digests_come_back_and_bad_lines_do_not(void **state)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	struct note_digest d = {
+		.path = "/a\t%",
+		.stamp = { .dev = 1,
+			   .ino = 2,
+			   .size = 3,
+			   .mtime_ns = 4,
+			   .ctime_ns = 5 },
+		.tick_ns = 6,
+	};
+	char *rest;
+
+	(void)state;
+	memset(d.blake3, 0xab, sizeof(d.blake3));
+	str_adds(&text, "x\n1\t2\t3\t4\t5\t6\tab\t/a\n");
+	note_digest_add(&text, &d);
+	d.path = "relative";
+	note_digest_add(&text, &d);
+	d.path = "/b";
+	d.stamp.ino = 0;
+	note_digest_add(&text, &d);
+	assert_int_equal(str_error(&text), 0);
+	assert_non_null(strstr(text.data, "\n1\t2\t3\t4\t5\t6\tabab"));
+	rest = text.data;
+	memset(&d, 0, sizeof(d));
+	assert_true(note_digest_next(&rest, &d));
+	assert_string_equal(d.path, "/a\t%");
+	assert_int_equal(d.stamp.dev, 1);
+	assert_int_equal(d.stamp.ino, 2);
+	assert_int_equal(d.stamp.size, 3);
+	assert_int_equal(d.stamp.mtime_ns, 4);
+	assert_int_equal(d.stamp.ctime_ns, 5);
+	assert_int_equal(d.tick_ns, 6);
+	assert_int_equal(d.blake3[31], 0xab);
+	assert_false(note_digest_next(&rest, &d));
+}
+
+static void a_checkpoint_comes_back_with_its_shards(void **state)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	static const char *const bad[] = {
+		"",
+		"\n",
+		"1\t2\t3\t4\t5\n",
+		"1\t2\t3\t4\t5\tab\t-\t/a\n",
+	};
+	struct note_checkpoint c = {
+		.dir = "/c/step-000000000007",
+		.parent = "",
+		.step = 7,
+		.world_size = 2,
+		.committed_ns = 3,
+		.n_shards = 4,
+		.n_samples = 5,
+		.manifest = { 6 },
+	};
+	struct note_shard shard;
+	char *rest;
+
+	(void)state;
+	note_checkpoint_add(&text, &c);
+	str_adds(&text, "0\t1\t2\tset\tpath\n");
+	assert_int_equal(str_error(&text), 0);
+	memset(&c, 0, sizeof(c));
+	rest = text.data;
+	assert_true(note_checkpoint_read(&rest, &c));
+	assert_string_equal(c.dir, "/c/step-000000000007");
+	assert_string_equal(c.parent, "");
+	assert_int_equal(c.step, 7);
+	assert_int_equal(c.world_size, 2);
+	assert_int_equal(c.committed_ns, 3);
+	assert_int_equal(c.n_shards, 4);
+	assert_int_equal(c.n_samples, 5);
+	assert_int_equal(c.manifest[0], 6);
+	assert_true(note_shard_next(&rest, &shard));
+	assert_int_equal(shard.n_samples, 2);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char line[64];
+
+		(void)snprintf(line, sizeof(line), "%s", bad[i]);
+		rest = line;
+		assert_false(note_checkpoint_read(&rest, &c));
+	}
+}
+
 /* In a child of a process that is called roar and has a journal open. */
 static void a_process_finds_the_run_above_it(void **state)
 {
@@ -260,11 +360,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_note_is_read_back_with_its_pid),
 		T(a_number_replaces_and_none_adds),
+		T(many_notes_have_numbers_without_gaps),
 		T(the_form_on_disk_is_kept),
 		T(a_kind_is_a_short_word),
 		T(a_failed_write_leaves_the_note),
 		T(what_is_not_a_note_is_left_out),
 		T(bad_lines_of_shards_are_skipped),
+		T(digests_come_back_and_bad_lines_do_not),
+		T(a_checkpoint_comes_back_with_its_shards),
 		T(a_process_finds_the_run_above_it),
 	};
 

@@ -303,6 +303,47 @@ static void what_was_there_under_any_name_is_not_fresh(void **state)
 
 #define T(name) cmocka_unit_test(name)
 
+/* Did process 7 alone write /a by these events? */
+static bool alone(const char *script)
+{
+	struct fold *fold;
+	bool answer;
+
+	assert_int_equal(fold_new(&fold), 0);
+	script_play(fold, script);
+	answer = lineage_wrote_alone(fold_find(fold, "/a"), 7);
+	fold_free(fold);
+	return answer;
+}
+
+static void a_process_wrote_alone_what_no_other_opened_or_moved(void **state)
+{
+	static const char *const others[] = {
+		"open wc /a pid=8\n",
+		"open wc /a pid=7\nopen w /a pid=8\n",
+		"open wc /a pid=8\nunlink /a pid=8\nopen wc /a pid=7\n",
+		"open wc /a pid=7\ntruncate /a pid=8\n",
+		"open w /a pid=7 ino=1 size=3 mtime=5\n",
+		"open rwc /a pid=7\n",
+		"open r /a pid=7 ino=1 size=3 mtime=5\nopen wt /a pid=7\n",
+		"open wti /a pid=7 ino=1 size=3 mtime=5\n",
+		"open wc /b pid=7\nrename /b /a pid=7\n",
+		"open wc /a pid=7\nlink /a /b pid=7\n",
+		"open wc /b pid=7\nlink /b /a pid=7\n",
+		"open wc /a pid=7\nunlink /a pid=7\n",
+	};
+
+	(void)state;
+	assert_true(alone("open wc /a pid=7\n"));
+	assert_true(alone("open wt /a pid=7 ino=1 size=3 mtime=5\n"));
+	assert_true(alone("open wc /a pid=7\nopen w /a pid=7\n"
+			  "open r /a pid=8 ino=1 size=3 mtime=9\n"));
+	assert_true(alone("open wc /a pid=7\nunlink /a pid=8\n"
+			  "open wc /a pid=7\n"));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(alone(others[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +375,7 @@ int main(void)
 		T(what_the_run_created_is_fresh),
 		T(what_was_written_aside_and_renamed_is_fresh),
 		T(what_was_there_under_any_name_is_not_fresh),
+		T(a_process_wrote_alone_what_no_other_opened_or_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

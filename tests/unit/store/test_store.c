@@ -229,7 +229,7 @@ static void newer_database_is_refused_and_left_alone(void **state)
 	ok(f, store_exec(f->s, "PRAGMA user_version = 7", &f->err));
 	store_close(TAKE_PTR(f->s));
 	fails(f, store_open(f->dir, STORE_CREATE, &f->s, &f->err), ENOTSUP,
-	      "was written by a newer roar (schema 7, this one knows 5): "
+	      "was written by a newer roar (schema 7, this one knows 6): "
 	      "upgrade roar or use another project directory");
 }
 

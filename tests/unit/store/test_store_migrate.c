@@ -2,7 +2,8 @@
 #include "fixture.h"
 
 static const char *const good[] = {
-	NULL, /* versions 1 to 5 are what the store made */
+	NULL, /* versions 1 to 6 are what the store made */
+	NULL,
 	NULL,
 	NULL,
 	NULL,
@@ -26,10 +27,10 @@ static void later_steps_are_applied_once_and_keep_the_rows(void **state)
 	int version = 0;
 
 	(void)add_job(f, "aaaa", "true", 1, 0);
-	ok(f, store_migrate(f->s, good, 7, &f->err));
-	ok(f, store_migrate(f->s, good, 7, &f->err));
+	ok(f, store_migrate(f->s, good, 8, &f->err));
+	ok(f, store_migrate(f->s, good, 8, &f->err));
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 7);
+	assert_int_equal(version, 8);
 	assert_int_equal(count(f, "SELECT extra FROM jobs"), 9);
 	assert_int_equal(count(f, "SELECT count(*) FROM later"), 1);
 }
@@ -38,15 +39,16 @@ static void failing_step_leaves_the_old_version(void **state)
 {
 	struct fixture *f = *state;
 	const char *const bad[] = {
-		NULL, NULL, NULL, NULL, NULL, good[5], "CREATE TABLE jobs (a)"
+		NULL, NULL, NULL,    NULL,
+		NULL, NULL, good[6], "CREATE TABLE jobs (a)"
 	};
 	int version = 0;
 
 	(void)add_job(f, "aaaa", "true", 1, 0);
-	fails(f, store_migrate(f->s, bad, 7, &f->err), EUCLEAN,
+	fails(f, store_migrate(f->s, bad, 8, &f->err), EUCLEAN,
 	      "is not laid out as roar expects (table jobs already exists)");
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 5);
+	assert_int_equal(version, 6);
 	assert_int_equal(count(f, "SELECT count(*) FROM "
 				  "pragma_table_info('jobs') "
 				  "WHERE name = 'extra'"),
@@ -58,11 +60,11 @@ static void database_newer_than_the_steps_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
-	ok(f, store_migrate(f->s, good, 7, &f->err));
-	fails(f, store_migrate(f->s, good, 6, &f->err), ENOTSUP,
-	      "(schema 7, this one knows 6)");
+	ok(f, store_migrate(f->s, good, 8, &f->err));
+	fails(f, store_migrate(f->s, good, 7, &f->err), ENOTSUP,
+	      "(schema 8, this one knows 7)");
 	ok(f, store_exec(f->s, "PRAGMA user_version = -1", &f->err));
-	fails(f, store_migrate(f->s, good, 6, &f->err), ENOTSUP, "newer");
+	fails(f, store_migrate(f->s, good, 7, &f->err), ENOTSUP, "newer");
 }
 
 static void older_database_cannot_be_migrated_readonly(void **state)
@@ -71,10 +73,10 @@ static void older_database_cannot_be_migrated_readonly(void **state)
 	int version = 0;
 
 	reopen(f, STORE_READONLY);
-	fails(f, store_migrate(f->s, good, 7, &f->err), ESTALE,
-	      "has the older schema 5 and cannot be written");
+	fails(f, store_migrate(f->s, good, 8, &f->err), ESTALE,
+	      "has the older schema 6 and cannot be written");
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 5);
+	assert_int_equal(version, 6);
 }
 
 /* A database as that version left it. */
@@ -182,6 +184,27 @@ static void version_5_reads_rows_of_version_4_as_before(void **state)
 	ok(f, store_check(f->s, &f->err));
 }
 
+static void version_6_reads_rows_of_version_5_as_before(void **state)
+{
+	struct fixture *f = *state;
+	struct store_checkpoint *checkpoints;
+	struct store_file *files;
+	size_t n = 0;
+
+	make_version(f, 5,
+		     A_JOB
+		     "INSERT INTO job_files VALUES (5, 1, 1, 1, 0, 0, 1, 1, "
+		     "NULL, 1, 2, 3, 4, 5, 6, 7, 8, 9, NULL, 10, 11)");
+	open_store(f, 0);
+	ok(f, store_files(f->s, &f->pool, 5, false, &files, &n, &f->err));
+	assert_int_equal(n, 1);
+	assert_int_equal(files[0].seen, 1);
+	ok(f, store_checkpoints_of_path(f->s, &f->pool, "/p", &checkpoints, &n,
+					&f->err));
+	assert_int_equal(n, 0);
+	ok(f, store_check(f->s, &f->err));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +216,7 @@ int main(void)
 		EMPTY_TEST(version_2_has_two_digests_more_and_no_digest_cache),
 		EMPTY_TEST(version_3_does_not_know_bytes_of_older_rows),
 		EMPTY_TEST(version_5_reads_rows_of_version_4_as_before),
+		EMPTY_TEST(version_6_reads_rows_of_version_5_as_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
