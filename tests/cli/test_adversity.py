@@ -590,7 +590,8 @@ def test_who_reads_brings_an_old_database_up_to_date(project, words):
         base.execute("ALTER TABLE jobs DROP COLUMN n_sums_lost")
         base.execute("ALTER TABLE jobs DROP COLUMN environment")
         base.execute("DROP TABLE shards")
-        base.execute("DROP TABLE objects")
+        for name in ("objects", "checkpoint_shards", "checkpoints"):
+            base.execute(f"DROP TABLE {name}")
         base.execute("CREATE TABLE digest_cache (dev)")
         base.execute("CREATE TABLE counters (name)")
         base.execute("PRAGMA user_version = 1")

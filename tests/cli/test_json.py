@@ -11,7 +11,7 @@ LOG_JOB = {"job_uid", "step_ref", "step_number", "kind", "name", "attempt",
            "verdict", "inputs_count", "outputs_count", "session_uid"}
 SESSION = {"uid", "created_at", "closed_at", "jobs", "run_steps",
            "build_steps"}
-FILE = {"path", "role", "digests", "size_bytes", "type", "intermediate",
+FILE = {"path", "role", "digests", "digest_by", "size_bytes", "type", "intermediate",
         "filter", "read_order", "write_order", "reader_pid", "writer_pid",
         "read_bytes", "written_bytes", "renamed_from", "implied_by", "object"}
 
@@ -94,11 +94,11 @@ def test_show_artifact(recorded):
     shown = recorded.json("show", "out")
     assert set(shown) == {"type", "digests", "size_bytes", "first_seen_at",
                           "first_path", "paths", "tags", "made_by",
-                          "used_by"}
+                          "used_by", "checkpoint"}
     assert set(shown["paths"][0]) == {"path", "state"}
     for use in shown["made_by"] + shown["used_by"]:
         assert set(use) == {"job_uid", "step_ref", "command", "started_at",
-                            "path", "role", "read_bytes", "written_bytes",
+                            "path", "role", "digest_by", "read_bytes", "written_bytes",
                             "object"}
 
 

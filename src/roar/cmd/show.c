@@ -1,4 +1,4 @@
-/* show.c - `roar show`: all that is known of a session, job or artifact. */
+/* show.c - `roar show`: all that is known of a session, job, artifact or checkpoint. */
 #include <errno.h>
 #include <string.h>
 
@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "show/select.h"
 #include "show/show.h"
+#include "show/show_checkpoint.h"
 #include "ui/view.h"
 
 enum { SESSION_PREFIX_MIN = 4 }; /* digits, where anything may be meant */
@@ -96,28 +97,49 @@ static bool may_be_session(const char *word)
 	       strspn(word, "0123456789abcdefABCDEF") == len;
 }
 
+/* ---- checkpoints ---- */
+
+/* The checkpoint that the name belongs to, if it is a name. */
+static int find_checkpoint(struct view *v, const struct request *q,
+			   struct show_checkpoint *ret, struct roar_error *err)
+{
+	if (q->target.want == TARGET_ANY || q->target.want == TARGET_WANT_PATH)
+		return show_checkpoint_find(v, q->target.word, ret, err);
+	return 0;
+}
+
 /* ---- the command ---- */
 
 static int answer(struct view *v, const struct request *q,
 		  const struct show_options *o, struct roar_error *err)
 {
+	CLEANUP(show_checkpoint_release)
+	struct show_checkpoint checkpoint = { .manifest = CKPT_MANIFEST_INIT };
 	struct roar_error other = { 0 };
 	struct target target;
 	int r;
 
 	if (q->session)
 		return answer_session(v, q, o, err);
+	r = find_checkpoint(v, q, &checkpoint, err);
+	if (r < 0)
+		return r;
+	if (checkpoint.found && checkpoint.is_dir)
+		return show_checkpoint(v, &checkpoint, o);
 	r = target_resolve(&v->query, v->project.cwd, q->target.word,
 			   q->target.want, &target, err);
 	if (r == -ENOENT && q->target.want == TARGET_ANY &&
 	    may_be_session(q->target.word) &&
 	    answer_session(v, q, o, &other) >= 0)
 		return 0;
+	if (r == -ENOENT && checkpoint.found)
+		return show_checkpoint(v, &checkpoint, o);
 	if (r < 0)
 		return r;
 	if (target.kind == TARGET_JOB)
 		return show_job(v, &target.job, o, err);
-	return show_artifact(v, &target.artifact, target.path, o, err);
+	return show_artifact(v, &target.artifact, target.path, &checkpoint, o,
+			     err);
 }
 
 static int run(const struct args *args)
@@ -167,13 +189,15 @@ static const struct example examples[] = {
 	{ "roar show @2", "step 2: command, verdict, inputs, outputs" },
 	{ "roar show model.pt", "which jobs wrote and used that content" },
 	{ "roar show --artifact 9f86d081", "the same by hash" },
+	{ "roar show runs/step-000000000100",
+	  "a checkpoint: job, code, samples, parent" },
 	{ 0 },
 };
 
 const struct command cmd_show = {
 	.name = "show",
 	.group = GROUP_INSPECT,
-	.summary = "show a session, job or artifact",
+	.summary = "show a session, job, artifact or checkpoint",
 	.synopsis = "[OPTION]... [REF]",
 	.about =
 #include "show.txt.inc"

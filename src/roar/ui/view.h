@@ -136,4 +136,8 @@ const char *view_verdict_word(const struct store_job *job);
 const char *view_role_word(unsigned role);
 const char *view_ftype_word(unsigned ftype);
 
+/* Whose digest the content has: "roar", or "writer" for that which the process that wrote
+ * the file reported; NULL without one. */
+const char *view_digest_source(const struct store_file *file);
+
 #endif

@@ -182,3 +182,10 @@ const char *view_ftype_word(unsigned ftype)
 		return "object";
 	return ftype < EVENT_FTYPE_END ? words[ftype] : "unknown";
 }
+
+const char *view_digest_source(const struct store_file *file)
+{
+	if (!file->artifact_id)
+		return NULL;
+	return file->seen & LINEAGE_REPORTED ? "writer" : "roar";
+}
