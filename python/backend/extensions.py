@@ -110,8 +110,8 @@ NEEDS = [
     ("coordinator", "protobuf-c", has("libprotobuf-c"), "libprotobuf-c-dev"),
     ("coordinator", "protoc-c", lambda: shutil.which("protoc-c"),
      "protobuf-c-compiler"),
+    ("roar", "jansson", has("jansson"), "libjansson-dev"),
     ("s3", "expat", has("expat"), "libexpat1-dev"),
-    ("s3", "jansson", has("jansson"), "libjansson-dev"),
     ("s3", "llhttp", has_llhttp, "node-llhttp"),
 ]
 
@@ -208,7 +208,8 @@ def hash_extension(name="_roar_hash", only=("*/*",), more=(), base=()):
 
 # ---- the others ----
 
-READER_BASE = ["cache_dir", "error", "path", "pool", "quote", "str", "utf8"]
+CKPT_BASE = ["error", "json", "number", "path", "pool", "proc", "quote", "str", "utf8"]
+READER_BASE = ["cache_dir", "error", "number", "path", "pool", "quote", "str", "utf8"]
 # What of lib/http a client needs.
 HTTP_CLIENT = ["body", "head", "http_client*", "proxy", "request_target", "status",
                "url"]
@@ -246,6 +247,23 @@ def reader_extension(without):
     return extension if "s3" in without else add_s3(extension)
 
 
+def ckpt_extension(without):
+    extension = hash_extension(
+        "_roar_ckpt", [*FOR_ONE_FILE, "blake3/*"],
+        [*glob.glob(f"{LIB}/ckpt/*.c"), f"{LIB}/blob/blob.c",
+         *glob.glob(f"{LIB}/blob/blob_disk*.c"), *glob.glob(f"{LIB}/event/note*.c"),
+         f"{LIB}/event/line_field.c"],
+        CKPT_BASE)
+    extension.compile_args += pkg_config("--cflags", "jansson")
+    extension.link_args += pkg_config("--libs", "jansson")
+    objects = glob.glob(f"{LIB}/blob/blob_s3*.c")
+    if "s3" in without or not objects:
+        return extension
+    # A wait for object storage asks there for signals.
+    extension.sources += [*objects, f"{LIB}/reader/sample_source.c"]
+    return add_s3(extension)
+
+
 def shard_extension():
     return own("_roar_shard",
                [*glob.glob(f"{LIB}/shard/*/*.c"), *glob.glob(f"{LIB}/event/note*.c"),
@@ -275,7 +293,7 @@ def coord_extension():
                [*glob.glob(f"{LIB}/coord/client/*.c"),
                 f"{LIB}/coord/proto/methods.c",
                 *net_client()],
-               ["clock", "error", "map", "str", "thread", "timer_heap",
+               ["clock", "error", "map", "number", "str", "thread", "timer_heap",
                 "utf8", "vec"],
                compile_args=pkg_config("--cflags", "libprotobuf-c", "openssl"),
                link_args=["-ldl", *pkg_config("--libs", "libprotobuf-c")],
@@ -292,7 +310,7 @@ def extensions():
                 ["clock", "cpus", "fd", "path", "proc", "str"]),
             shard_extension(),
             hash_extension(more=RECORDED, base=RECORDED_BASE),
-            reader_extension(without)]
+            reader_extension(without), ckpt_extension(without)]
     if "media" not in without:
         made.append(media_extension())
     if "coordinator" not in without:

@@ -16,8 +16,8 @@
     DatasetRegistry          datasets, their workers, and which shards are whose
     DataLoader               torch's, with batches that move through an arena
 
-The modules coordinator, dataset, media, order, pipeline and readers are
-imported when they are first used, as `roar.readers` and so on.
+The modules checkpoint, coordinator, dataset, media, order, pipeline and readers
+are imported when they are first used, as `roar.readers` and so on.
 
 Neither NumPy nor torch is needed; where they are, their arrays and tensors
 move without being pickled.
@@ -38,7 +38,7 @@ from ._shared_memory import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from .collate import collate_into
 
 if TYPE_CHECKING:
-    from . import (coordinator, dataset, media,  # noqa: F401
+    from . import (checkpoint, coordinator, dataset, media,  # noqa: F401
                    order, pipeline, readers)
     from ._coord_errors import (BarrierBroken, BarrierTimeout,
                                 CoordinatorError, WorldChanged)
@@ -66,7 +66,8 @@ __all__ = [
 
 # Imported when they are first used: they take time, and some need torch, FFmpeg,
 # protobuf-c or libcrypto.
-_MODULES = ("coordinator", "dataset", "media", "order", "pipeline", "readers")
+_MODULES = ("checkpoint", "coordinator", "dataset", "media", "order", "pipeline",
+            "readers")
 _LATER = {
     "BarrierBroken": "roar._coord_errors",
     "BarrierTimeout": "roar._coord_errors",

@@ -12,6 +12,7 @@ import atexit
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from _roar_shard import note_shards, run_find as find
@@ -44,6 +45,20 @@ class Notes:
         self._taken: dict[Taken, int] = {}
         self._due = 0.0
         self._changed = False
+        self._sources: set[Callable[[], None]] = set()
+
+    def follow(self, report: Callable[[], None]) -> None:
+        """flush() calls `report` before it writes, so that it adds what a loop in progress
+        has not added yet."""
+        with self._lock:
+            if self._pid != os.getpid():    # after a fork
+                self._begin()
+            self._sources.add(report)
+
+    def unfollow(self, report: Callable[[], None]) -> None:
+        """The loop has ended."""
+        with self._lock:
+            self._sources.discard(report)
 
     def add(self, taken: Taken, samples: int) -> None:
         """Adds to the number of samples read from the shard."""
@@ -59,6 +74,12 @@ class Notes:
 
     def flush(self) -> None:
         """Writes pending counts."""
+        if self._pid != os.getpid():    # the loops are those of the parent
+            return
+        with self._lock:
+            sources = list(self._sources)
+        for report in sources:
+            report()
         with self._lock:
             if self._pid == os.getpid() and self._changed:
                 self._write()

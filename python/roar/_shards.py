@@ -21,6 +21,7 @@ import functools
 import itertools
 import os
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -213,6 +214,7 @@ class ShardStream:
     def _window(self, batches: list[list[int]], epoch: int,
                 loop: int, mine: Share) -> Iterator[Any]:
         given: list[int] = []
+        noted = self._noted_at_flush(given, epoch)
         # Steps of other workers count as taken as well.
         before = (mine.worker - self._order.step) % mine.size
         end = self._order.step + len(batches)
@@ -232,7 +234,8 @@ class ShardStream:
             while mine.size > 1 and self._order.step < end:
                 self._take()
         finally:
-            self._note(given, epoch)
+            _run.notes().unfollow(noted)
+            noted()
 
     def _read(self, batches: list[list[int]]
               ) -> Iterator[tuple[list[int], Any]]:
@@ -288,6 +291,21 @@ class ShardStream:
                     yield sample
             finally:
                 self._note(numbers[:given], epoch)
+
+    def _noted_at_flush(self, given: list[int], epoch: int) -> Callable[[], None]:
+        """A function that reports the samples of the growing list `given` which it has not
+        reported yet, called whenever notes are flushed."""
+        lock = threading.Lock()
+        done = 0
+
+        def report() -> None:
+            nonlocal done
+            with lock:
+                first, done = done, len(given)
+                self._note(given[first:done], epoch)
+
+        _run.notes().follow(report)
+        return report
 
     def _note(self, numbers: list[int], epoch: int) -> None:
         """Reports to the run that these samples were returned."""

@@ -34,6 +34,8 @@ assert roar.hash_file(sys.argv[1]) == found["blake3"]
 assert len(roar.readers.open_shard(sys.argv[1], record_bytes=100,
                                    blake3=found["blake3"])) == 50000
 assert sorted(sum(roar.SampleOrder("d", 100), [])) == list(range(100))
+roar.checkpoint.save({"a": b"raw", "n": 3}, sys.argv[1] + ".checkpoints", 1)
+assert roar.checkpoint.load(sys.argv[1] + ".checkpoints") == {"a": b"raw", "n": 3}
 if "media" not in sys.argv[2:]:
     assert roar.media.demux_video
 if "coordinator" not in sys.argv[2:]:
@@ -218,7 +220,8 @@ def test_the_backend_looks_at_the_version_before_anything_newer():
 
 
 @pytest.mark.parametrize("wish, code, said", [
-    ("media,coordinator,s3", 0, "_roar_arena _roar_shard _roar_hash _roar_reader"),
+    ("media,coordinator,s3", 0,
+     "_roar_arena _roar_shard _roar_hash _roar_reader _roar_ckpt"),
     ("coordinator,s3", 1, "or build without by ROAR_WITHOUT=media."),
     ("hash", 1, "ROAR_WITHOUT names 'hash', which is not one of coordinator, media, "
      "s3."),

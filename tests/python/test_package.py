@@ -13,6 +13,7 @@ import sys
 import pytest
 
 import _roar_arena
+import _roar_ckpt
 import _roar_hash
 import _roar_reader
 import _roar_shard
@@ -51,7 +52,7 @@ def test_all_names_are_there_and_documented():
         roar.nonsense
 
 
-MODULES = {"coordinator": "COORDINATOR", "dataset": None, "media": "CLIP",
+MODULES = {"checkpoint": None, "coordinator": "COORDINATOR", "dataset": None, "media": "CLIP",
            "order": None, "pipeline": None, "readers": None}
 
 
@@ -116,8 +117,8 @@ def test_importing_it_takes_20_ms_at_most(tmp_path):
     assert min(times) <= 0.020, times
 
 
-@pytest.mark.parametrize("module", [_roar_arena, _roar_hash, _roar_reader,
-                                    _roar_shard])
+@pytest.mark.parametrize("module", [_roar_arena, _roar_ckpt, _roar_hash,
+                                    _roar_reader, _roar_shard])
 def test_the_stub_names_what_there_is(module):
     stub = ast.parse((ROOT / "python" / f"{module.__name__}.pyi").read_text())
     names = {node.target.id for node in stub.body
@@ -135,7 +136,8 @@ def test_the_stub_names_what_there_is(module):
 
 
 def test_the_inner_types_cannot_be_made():
-    for kind in (_roar_arena.Handle, _roar_arena.View, _roar_reader.Buffer,
+    for kind in (_roar_arena.Handle, _roar_arena.View, _roar_ckpt.Map,
+                 _roar_ckpt.Part, _roar_ckpt.Reader, _roar_ckpt.Request, _roar_reader.Buffer,
                  _roar_reader.Reader, _roar_reader.Stream):
         with pytest.raises(TypeError):
             kind()
@@ -143,6 +145,7 @@ def test_the_inner_types_cannot_be_made():
 
 def test_it_uses_the_limited_api_alone():
     assert _roar_arena.__file__.endswith(".abi3.so")
+    assert _roar_ckpt.__file__.endswith(".abi3.so")
     assert _roar_hash.__file__.endswith(".abi3.so")
     assert _roar_reader.__file__.endswith(".abi3.so")
     assert _roar_shard.__file__.endswith(".abi3.so")
