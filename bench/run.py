@@ -7,14 +7,15 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, cost, arena, coordinator, ha, shards, readers, scale, proxy.  cost is what a user
+whole, memory, cost, arena, checkpoint, coordinator, ha, shards, readers, scale, proxy.
+cost is what a user
 sees of a run and has the groups start, git, whole and memory in it: the table of
 README.md.  cost.py has that, tracer.py has the tracers one by one,
 programs.py whole programs, hashing.py files that are identified, arena.py payloads
 between processes, coordinator.py workers that meet, ha.py what they notice when their
 coordinator is killed, shards.py what they are dealt, readers.py how
-that is read, scale.py what very many of them cost and proxy.py what S3 requests cost on
-their way.  Each TEXT is part of the
+that is read, scale.py what very many of them cost, checkpoint.py how a state is saved and loaded, and
+proxy.py what S3 requests cost on their way.  Each TEXT is part of the
 name of one of those programs, or of one of the ways to run them; the others are
 left out.
 
@@ -40,6 +41,7 @@ import time
 
 sys.dont_write_bytecode = True
 import arena_bench  # noqa: E402
+import checkpoint  # noqa: E402
 import coordinator  # noqa: E402
 import cost  # noqa: E402
 import cost_docs  # noqa: E402
@@ -305,6 +307,8 @@ def measure(bench):
             cost_docs.into(bench.args.docs, bench.rows)
     if bench.wanted("arena"):
         arena_bench.rows(bench)
+    if bench.wanted("checkpoint"):
+        checkpoint.rows(bench)
     if bench.wanted("coordinator"):
         coordinator.rows(bench, facts)
     if bench.wanted("ha"):
@@ -331,7 +335,8 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory", "cost", "arena", "coordinator", "ha",
+                                 "memory", "cost", "arena", "checkpoint",
+                                 "coordinator", "ha",
                                  "shards", "readers", "scale", "proxy"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])

@@ -108,8 +108,9 @@ void progress_show(void *ctx, const struct hasher_progress *p)
 
 	if (!progress->enabled || elapsed < PATIENCE_NS)
 		return;
-	str_addf(&text, "%llu/%llu files, ", (unsigned long long)n,
-		 (unsigned long long)n_all);
+	if (n_all) /* otherwise only bytes are counted */
+		str_addf(&text, "%llu/%llu files, ", (unsigned long long)n,
+			 (unsigned long long)n_all);
 	format_size(&text, bytes);
 	str_adds(&text, " of ");
 	format_size(&text, bytes_all);
