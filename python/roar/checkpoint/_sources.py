@@ -11,8 +11,9 @@ import functools
 import math
 import sys
 import zlib
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ._types import Kind, kind_of, kind_of_format, torch_name
 
@@ -149,7 +150,7 @@ def memory_of(thing: Any, where: str) -> tuple[Kind, Any, str]:
 # ---- tensors that are divided over ranks ----
 
 def is_sharded(thing: Any) -> bool:
-    return _may_be_sharded(type(thing)) and (
+    return _may_be_sharded(cast(Hashable, type(thing))) and (
         isinstance(thing, Shard) or _is_dtensor(thing) or _is_sharded_tensor(thing))
 
 

@@ -11,8 +11,8 @@ import base64
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, cast
 
 from ._sources import (Source, is_buffer, is_numpy, is_sharded, is_torch, source_of)
 
@@ -61,7 +61,7 @@ class Flat:
                              f"'{'.'.join(path)[:200]}'")
         if value is None or isinstance(value, bool):
             return value
-        encoder = _encoder_of(type(value))
+        encoder = _encoder_of(cast(Hashable, type(value)))
         if encoder is not None:
             return getattr(self, encoder)(value, path, depth)
         if is_sharded(value):
