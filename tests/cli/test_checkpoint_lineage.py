@@ -117,7 +117,8 @@ def test_its_files_lead_to_it(project):
         shown = project.json("show", f"{directory}/{name}")
         assert shown["type"] == "artifact"
         assert shown["checkpoint"]["step"] == 1
-        assert "Checkpoint 1\n" in project("show", f"{directory}/{name}").out
+        text = project("show", f"{directory}/{name}").out
+        assert "Checkpoint 1\n" in text and "reported no samples" in text
     assert project.json("show", f"made/1/{data_name()}")["checkpoint"] is None
     digest = project.json("show", f"{directory}/manifest.json")["digests"]["blake3"]
     assert project.json("show", "--artifact", digest)["checkpoint"] is None

@@ -61,7 +61,7 @@ static void add_facts(struct str *out, const struct ckpt_manifest *m)
 	for (size_t i = 0; i < m->n_metrics; i++) {
 		str_adds(out, "metric     ");
 		quote_printable_cut(out, m->metrics[i].name, 200);
-		str_addf(out, " = %.17g\n", m->metrics[i].value);
+		str_addf(out, " = %g\n", m->metrics[i].value);
 	}
 	if (m->data_position)
 		add_fact(out, "position", m->data_position);

@@ -343,6 +343,11 @@ static void add_shards(struct view *v, const struct show_checkpoint *c,
 	if (!c->row)
 		return;
 	str_addc(&v->out, '\n');
+	if (c->row->n_shards == 0) {
+		str_adds(&v->out, "The job had reported no samples when it was "
+				  "committed\n");
+		return;
+	}
 	term_add(&v->out, &v->term, COLOR_BOLD, "Fed by");
 	str_addc(&v->out, ' ');
 	format_count(&v->out, (uint64_t)c->row->n_samples, "sample");
