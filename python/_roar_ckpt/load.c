@@ -146,7 +146,7 @@ static PyObject *open_at(const struct state *state, PyObject *given,
 			 long long step, unsigned threads, PyObject *tuple,
 			 struct pool *pool)
 {
-	const char *replicas[CKPT_READER_REPLICAS_MAX];
+	const char *replicas[CKPT_READER_REPLICAS_MAX] = { NULL };
 	struct roar_error err = { 0 };
 	struct reader *r;
 	const char *url;

@@ -39,8 +39,8 @@ void hash_lane_release(struct hash_lane *l);
 
 /* A buffer that the lane can spare; NULL: none, or no memory. */
 char *hash_lane_buffer(struct hash_lane *l);
-/* Adds `data` in `buffer` to the hash; the lane has `buffer` for the one that it gave. */
-void hash_lane_add(struct hash_lane *l, struct multihash *hash, char *buffer,
+/* Adds `data` in `buffer` to the hash `m`; the lane has `buffer` for the one that it gave. */
+void hash_lane_add(struct hash_lane *l, struct multihash *m, char *buffer,
 		   const char *data, size_t len);
 /* Waits until all that was added is hashed. */
 void hash_lane_finish(struct hash_lane *l);

@@ -21,9 +21,6 @@ class Project:
         self.path.mkdir()
         self.store = Store(self.path / "ckpt")
         self.env = {**os.environ, "HOME": str(path), "XDG_CACHE_HOME": str(path / "cache")}
-        # A search for leaks is a process that the writer starts: roar then hashes itself.
-        if "ASAN_OPTIONS" in self.env:
-            self.env["ASAN_OPTIONS"] += ":detect_leaks=0"
         self.roar("init", "-n")
 
     def roar(self, *argv):
@@ -47,6 +44,10 @@ class Project:
 def a_project(tmp_path):
     if not ROAR:
         pytest.skip("roar is not built")
+    with open(ROAR, "rb") as program:
+        is_sanitized = b"__asan_init" in program.read()
+    if is_sanitized:
+        pytest.skip("a sanitized writer starts a process, so that roar hashes itself")
     return Project(tmp_path)
 
 
