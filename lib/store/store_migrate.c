@@ -12,14 +12,21 @@
 
 #include "base/macros.h"
 #include "schema.h"
+#include "schema_10.h"
+#include "schema_11.h"
 #include "schema_2.h"
 #include "schema_3.h"
 #include "schema_4.h"
 #include "schema_5.h"
 #include "schema_6.h"
+#include "schema_7.h"
+#include "schema_8.h"
+#include "schema_9.h"
 
-const char *const store_steps[] = { schema_sql,	  schema_2_sql, schema_3_sql,
-				    schema_4_sql, schema_5_sql, schema_6_sql };
+const char *const store_steps[] = { schema_sql,	   schema_2_sql, schema_3_sql,
+				    schema_4_sql,  schema_5_sql, schema_6_sql,
+				    schema_7_sql,  schema_8_sql, schema_9_sql,
+				    schema_10_sql, schema_11_sql };
 const int store_n_steps = ARRAY_SIZE(store_steps);
 
 static int read_int(struct store *s, const char *sql, int64_t *ret,

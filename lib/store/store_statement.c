@@ -160,6 +160,17 @@ static const char *const texts[SQL_ENUM_END] = {
 			"version, etag, ranges, copy_source FROM objects "
 			"WHERE job_id = ?1 ORDER BY n",
 
+	[SQL_SITUATION_FIND] =
+		"SELECT id FROM situations WHERE kind = ?1 AND digest = ?2",
+	[SQL_SITUATION_ADD] = "INSERT INTO situations (kind, digest, document) "
+			      "VALUES (?1, ?2, ?3)",
+	[SQL_JOB_SITUATION_ADD] =
+		"INSERT OR REPLACE INTO job_situations (job_id, kind, "
+		"situation_id) VALUES (?1, ?2, ?3)",
+	[SQL_JOB_SITUATION] = "SELECT s.document FROM job_situations j "
+			      "CROSS JOIN situations s ON s.id = j.situation_id "
+			      "WHERE j.job_id = ?1 AND j.kind = ?2",
+
 	[SQL_TAG_ADD] =
 		"INSERT INTO job_tags (job_id, action, kind, value, origin) "
 		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",

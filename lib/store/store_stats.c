@@ -137,6 +137,8 @@ static int remove_surplus(struct store *s, struct roar_error *err)
 		"DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM "
 		"job_files f WHERE f.path_id = paths.id) AND id NOT IN "
 		"(SELECT origin_id FROM job_files WHERE origin_id IS NOT NULL);"
+		"DELETE FROM situations WHERE NOT EXISTS (SELECT 1 FROM "
+		"job_situations j WHERE j.situation_id = situations.id);"
 		"INSERT INTO jobs_text (jobs_text) VALUES ('optimize')",
 		err);
 }

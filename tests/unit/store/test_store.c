@@ -226,10 +226,10 @@ static void newer_database_is_refused_and_left_alone(void **state)
 	struct fixture *f = *state;
 
 	(void)add_job(f, "aaaa", "true", 1, 0);
-	ok(f, store_exec(f->s, "PRAGMA user_version = 7", &f->err));
+	ok(f, store_exec(f->s, "PRAGMA user_version = 12", &f->err));
 	store_close(TAKE_PTR(f->s));
 	fails(f, store_open(f->dir, STORE_CREATE, &f->s, &f->err), ENOTSUP,
-	      "was written by a newer roar (schema 7, this one knows 6): "
+	      "was written by a newer roar (schema 12, this one knows 11): "
 	      "upgrade roar or use another project directory");
 }
 
