@@ -1,7 +1,7 @@
 """Checkpoints: saved, loaded and copied, beside what bounds them and beside torch.
 
     CHECKPOINT_SIZE_MB    size of the state, 1024 if it is not set
-    STORAGE_BACKEND       local (default) or s3
+    STORAGE_BACKEND       local or s3; both if it is not set
     CHECKPOINT_BUCKET     with s3: a bucket of the configured server; without it, a server in
                           memory on loopback (s3_origin)
 
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 
+import shards_docs
 from coordinator_servers import Failed as NoPython
 from coordinator_servers import python_with
 
@@ -139,6 +140,34 @@ def tcp_seconds(size):
         return time.perf_counter() - start
 
 
+BOTO3 = """
+import io, sys, time, boto3
+url, mib, name = sys.argv[1:]
+body = bytes(int(mib) << 20)
+client = boto3.client("s3", endpoint_url=url or None)
+bucket, _, key = name.removeprefix("s3://").partition("/")
+start = time.perf_counter()
+client.upload_fileobj(io.BytesIO(body), bucket, key)
+print(time.perf_counter() - start)
+"""
+
+
+def boto3_seconds(bench, env, name):
+    """An upload of as much from memory by boto3, which takes parts of 8 MB on ten
+    threads; None where there is no boto3."""
+    try:
+        python = python_with(bench, "boto3")
+    except NoPython as error:
+        print(f"bench: {error}: no rows beside it", file=sys.stderr)
+        return None
+    done = subprocess.run([python, "-c", BOTO3, env.get("AWS_ENDPOINT_URL_S3", ""),
+                           str(size_mib()), name],
+                          stdout=subprocess.PIPE, check=False, env=env)
+    if done.returncode:
+        raise Failed(f"boto3 exits with {done.returncode}")
+    return float(done.stdout)
+
+
 def object_rows(bench):
     from proxy_servers import Origin, environment
     size, n = size_mib() << 20, bench.reps(5)
@@ -150,8 +179,10 @@ def object_rows(bench):
         # The own server drops what is below "sink": it has no pages to fill.
         url = f"s3://{bucket or 'bench'}/sink-roar-bench-{os.getpid()}"
         # A round each: the server keeps what is stored.
-        saves = [took for i in range(n)
-                 for took in rounds_of(bench, "write", f"{url}-{i}", size_mib(), 1, env=env)]
+        saves, peers = [], []
+        for i in range(n):
+            saves += rounds_of(bench, "write", f"{url}-{i}", size_mib(), 1, env=env)
+            peers.append(boto3_seconds(bench, env, f"{url}-boto3-{i}"))
     finally:
         if origin:
             origin.stop()
@@ -160,20 +191,27 @@ def object_rows(bench):
               gb_s(size, saves, "save"), at_least=True)
     bench.add("  to a plain TCP copy on loopback", "x", None if bucket else 0.8,
               [copy / took["save"] for copy, took in zip(copies, saves)], at_least=True)
+    if None not in peers:
+        bench.add("  to boto3", "x", 2.0,
+                  [peer_s / took["save"] for peer_s, took in zip(peers, saves)],
+                  at_least=True)
 
 
-def rows(bench):
-    backend = os.environ.get("STORAGE_BACKEND", "local")
-    if backend not in ("local", "s3"):
+def rows(bench, facts):
+    backend = os.environ.get("STORAGE_BACKEND", "both")
+    if backend not in ("local", "s3", "both"):
         sys.exit(f"bench: STORAGE_BACKEND is '{backend}': local or s3")
+    before = len(bench.rows)
     try:
-        if backend == "local":
+        if backend != "s3":
             memory_rows(bench)
             local_rows(bench)
-        elif not os.path.exists(bench.tool("s3_origin")):
+        if backend != "local" and not os.path.exists(bench.tool("s3_origin")):
             print("bench: roar was built without S3: no rows of checkpoints there",
                   file=sys.stderr)
-        else:
+        elif backend != "local":
             object_rows(bench)
     except Failed as error:
         sys.exit(f"bench: {error}")
+    if bench.args.docs:
+        shards_docs.into(bench.args.docs, facts, bench.rows[before:], "checkpoint")

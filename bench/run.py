@@ -308,7 +308,7 @@ def measure(bench):
     if bench.wanted("arena"):
         arena_bench.rows(bench)
     if bench.wanted("checkpoint"):
-        checkpoint.rows(bench)
+        checkpoint.rows(bench, facts)
     if bench.wanted("coordinator"):
         coordinator.rows(bench, facts)
     if bench.wanted("ha"):
