@@ -150,8 +150,16 @@ class Runner:
         return [test["name"] for labels, test in tests_of(self.folder)
                 if "timing" in labels and labels & suites]
 
-    def run_alone(self, result, times):
-        """One test again and again, with nothing beside it; its results."""
+    def run_alone(self, result, times, busy=False):
+        """One test again and again, with no other test beside it; its results.
+        `busy`: something else uses every CPU."""
         name = result.name.split(" / ", 1)[1]
-        return [again for _ in range(times)
-                for again in self.run([name], self.log + "-again", "1")[2]]
+        loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"])
+                 for _ in range(2 * int(matrix.JOBS) if busy else 0)]
+        try:
+            return [again for _ in range(times)
+                    for again in self.run([name], self.log + "-again", "1")[2]]
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()

@@ -12,11 +12,13 @@ class Alone:
 
     step = "gcc"
 
-    def __init__(self, passes):
+    def __init__(self, passes, passes_busy=True):
         self.passes = passes
+        self.passes_busy = passes_busy
 
-    def run_alone(self, result, times):
-        return [entry("again", "OK" if self.passes else "FAIL")] * times
+    def run_alone(self, result, times, busy=False):
+        passes = self.passes_busy if busy else self.passes
+        return [entry("again", "OK" if passes else "FAIL")] * times
 
 
 def entry(name, word, output="", suites="unit", seconds=1.0):
@@ -60,17 +62,19 @@ def test_what_passes_alone_is_unsteady(quiet):
 
 
 @pytest.mark.parametrize("suites", ["unit+arena", "server", "unit+threads"])
-def test_ci_does_not_forgive_what_may_be_a_race(quiet, monkeypatch, suites):
+def test_in_ci_what_may_be_a_race_must_pass_on_busy_cpus(quiet, monkeypatch, suites):
+    doubted = entry("a", "TIMEOUT", suites=suites)
+    assert judged(Alone(True, False), doubted).line() == "1 passed, 0 failed"
     monkeypatch.setenv("CI", "true")
-    tally = judged(Alone(True), entry("a", "TIMEOUT", suites=suites))
-    assert tally.line() == "0 passed, 1 failed"
-    assert tally.failed == [f"gcc: roar:{suites} / a: unsteady"]
+    assert judged(Alone(True, False), doubted).line() == "0 passed, 1 failed"
+    tally = judged(Alone(True), doubted)
+    assert tally.line() == "1 passed, 0 failed"
     assert tally.unsteady == [f"gcc: roar:{suites} / a"]
 
 
 def test_ci_forgives_others(quiet, monkeypatch):
     monkeypatch.setenv("CI", "true")
-    tally = judged(Alone(True), entry("a", "FAIL", suites="cli"))
+    tally = judged(Alone(True, False), entry("a", "FAIL", suites="cli"))
     assert tally.line() == "1 passed, 0 failed"
 
 
