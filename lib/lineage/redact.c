@@ -76,6 +76,19 @@ static bool is_secret(const struct redact *r, const char *name, size_t len)
 	return redact_is_secret_name(name, len);
 }
 
+/* The name of an environment variable counts as if it were written in capitals. */
+static bool is_secret_variable(const struct redact *r, const char *name,
+			       size_t len)
+{
+	char upper[128];
+
+	if (len > sizeof(upper))
+		return is_secret(r, name, len);
+	for (size_t i = 0; i < len; i++)
+		upper[i] = (char)toupper((unsigned char)name[i]);
+	return is_secret(r, name, len) || is_secret(r, upper, len);
+}
+
 /* ---- making one ---- */
 
 static int add_secret(struct redact *r, const char *text)
@@ -103,7 +116,7 @@ static const char *secret_value(const struct redact *r, const char *variable)
 	const char *eq = strchr(variable, '=');
 
 	if (!eq || strlen(eq + 1) < REDACT_VALUE_MIN ||
-	    !is_secret(r, variable, (size_t)(eq - variable)))
+	    !is_secret_variable(r, variable, (size_t)(eq - variable)))
 		return NULL;
 	if (eq[1] == '/' && strcasestr(variable, "credential"))
 		return NULL;
@@ -429,6 +442,39 @@ static void redact_word(const struct redact *r, struct redact_scan *scan,
 		return;
 	}
 	redact_text(r, word, strlen(word), out);
+}
+
+/* A variable that names a file of credentials is not a secret. */
+static bool names_file(const char *name, size_t len, const char *value)
+{
+	char text[128];
+
+	if (*value != '/' || len >= sizeof(text))
+		return false;
+	memcpy(text, name, len);
+	text[len] = '\0';
+	return strcasestr(text, "credential") != NULL;
+}
+
+void redact_variable(const struct redact *r, const char *entry, size_t len,
+		     struct str *out)
+{
+	const char *eq = memchr(entry, '=', len);
+	size_t name_len = eq ? (size_t)(eq - entry) : 0;
+	size_t value_len;
+
+	if (!eq) {
+		redact_text(r, entry, len, out);
+		return;
+	}
+	value_len = len - name_len - 1;
+	str_add(out, entry, name_len + 1);
+	if (value_len && (r->all || is_secret_variable(r, entry, name_len)) &&
+	    !is_plain_value(eq + 1, value_len) &&
+	    !names_file(entry, name_len, eq + 1))
+		str_adds(out, REDACTED);
+	else
+		redact_text(r, eq + 1, value_len, out);
 }
 
 int redact_words(const struct redact *r, char *const argv[], struct pool *pool,

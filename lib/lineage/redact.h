@@ -54,6 +54,11 @@ void redact_text(const struct redact *redact, const char *text, size_t len,
 int redact_words(const struct redact *redact, char *const argv[],
 		 struct pool *pool, char ***ret);
 
+/* Appends an environment variable, "NAME=VALUE".  If the name marks a secret, in capitals
+ * or small letters, the whole value is replaced; else the secrets in it. */
+void redact_variable(const struct redact *redact, const char *entry, size_t len,
+		     struct str *out);
+
 /* Does a variable or option of this name hold a secret? */
 bool redact_is_secret_name(const char *name, size_t len);
 

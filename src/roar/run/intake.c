@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "capture/process_environment.h"
 #include "event/journal.h"
 #include "hash/jobs/hasher.h"
 #include "lineage/redact.h"
@@ -301,6 +302,18 @@ static void note_made(struct run *run, const struct event *ev)
 				  ev->path2_len);
 }
 
+/* The first file of an exec has the command line.  It is read before the event is
+ * redacted, because the process may end soon. */
+static void note_environment(struct run *run, const struct event *ev)
+{
+	if (ev->kind == EVENT_EXEC && ev->path2_len)
+		process_environments_read(run->process_environments, ev->pid,
+					  event_path(ev));
+	else if (ev->kind == EVENT_FORK)
+		process_environments_fork(run->process_environments, ev->pid,
+					  ev->aux);
+}
+
 /* What a renamed directory holds has moved along, seen or not. */
 void intake_moved_dir(struct run *run, const struct event *ev)
 {
@@ -330,6 +343,7 @@ void intake_event(void *ctx, const struct event *ev)
 
 	if (known == KNOWN_READ)
 		return;
+	note_environment(run, ev);
 	ev = intake_redacted(run, ev);
 	if (known == UNKNOWN)
 		write_journal(run, ev);

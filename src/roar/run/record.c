@@ -19,6 +19,7 @@
 #include "run/objects.h"
 #include "run/run.h"
 #include "run/shards.h"
+#include "run/situation.h"
 #include "run/verdict.h"
 
 /* ---- the job row ---- */
@@ -390,8 +391,9 @@ static int write_rows(struct run *run, struct store *store,
 {
 	static int (*const parts[])(struct run * run, struct store * store,
 				    struct roar_error * err) = {
-		add_processes, add_gaps,  add_left_out,	  add_tags,
-		shards_record, add_files, objects_record, checkpoints_record,
+		add_processes,	add_gaps,	    add_left_out,
+		add_tags,	shards_record,	    add_files,
+		objects_record, checkpoints_record, situation_record,
 	};
 	int r = store_job_add(store, &run->job, err);
 

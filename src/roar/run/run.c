@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "capture/process_environment.h"
 #include "event/journal.h"
 #include "hash/digest/digest_cache.h"
 #include "hash/file/leaf_tree_store.h"
@@ -89,6 +90,9 @@ int run_init(struct run *run, struct project *project,
 	if (r == 0)
 		r = fold_new(&run->fold);
 	if (r == 0)
+		r = process_environments_new(run->redact,
+					     &run->process_environments);
+	if (r == 0)
 		r = hasher_new(&hashing, &run->hasher);
 	return r;
 }
@@ -109,6 +113,7 @@ void run_release(struct run *run)
 	close_watch_free(run->close_watch);
 	created_names_free(run->created_names);
 	fold_free(run->fold);
+	process_environments_free(run->process_environments);
 	redact_free(run->redact);
 	git_facts_release(&run->git);
 	sums_release(&run->sums);

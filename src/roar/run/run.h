@@ -15,6 +15,7 @@
  *	shards.c             shards that its processes reported
  *	checkpoints.c        checkpoints that its processes reported
  *	objects.c            objects of an S3 store, by the log of the proxy
+ *	situation.c          the machine, the environment, the packages
  *	record.c             writes the facts to the store, in one transaction
  *	report.c             prints the report on stderr; report_objects.c a part of it
  *
@@ -50,6 +51,7 @@ struct front;
 struct hasher;
 struct journal;
 struct object_fold;
+struct process_environments;
 struct project;
 struct redact;
 struct run_checkpoint;
@@ -151,6 +153,7 @@ struct run {
 	struct environments environments; /* for the filters */
 	struct links links; /* likewise */
 	struct fold *fold;
+	struct process_environments *process_environments;
 	struct journal *journal; /* NULL when it could not be made */
 	char journal_name[32]; /* in the project's directory */
 	bool journal_full; /* it could not grow: later events are not in it */
