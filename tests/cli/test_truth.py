@@ -1,11 +1,13 @@
 """What is easily got wrong: contents that change behind one's back, calls that
 fail for hidden reasons, names that move."""
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -15,6 +17,8 @@ from helpers import (PYTHON, SETTLE, bytes_read_by, children_of, gaps_of, names_
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import kernel  # noqa: E402
+
+FICLONE = 0x40049409  # linux/fs.h
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -626,3 +630,21 @@ def test_a_submodule_is_noted_as_not_looked_into(repo):
     repo.commit()
     repo.write("part/code.py", "print('changed inside')\n")
     assert "1 submodule" in git_note(repo)
+
+
+def test_a_large_input_changed_in_place_is_recorded_as_it_was_read(project):
+    path = project.write("big", "what was read")
+    os.truncate(path, 65 << 20)
+    with open(path, "rb") as f, tempfile.TemporaryFile(dir=project.root) as to:
+        try:
+            fcntl.ioctl(to, FICLONE, f.fileno())
+        except OSError as e:
+            pytest.skip(f"no clones (FICLONE) in this file system: {e.strerror}")
+    time.sleep(SETTLE)
+    expected = project.json("hash", "big")[0]["digests"]["blake3"]
+    project.run(*PYTHON, "open('big', 'rb').read(1)\n"
+                "f = open('big', 'r+b'); f.write(b'changed'); f.close()")
+    job = project.last()
+    assert job["verdict"] == "complete", gaps_of(job)
+    assert row_of(project, job["inputs"], "big")["digests"]["blake3"] == expected
+    assert project.journals() == []

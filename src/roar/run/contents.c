@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "hash/digest/digest_cache.h"
@@ -73,8 +74,33 @@ struct content *contents_submit(struct run *run, struct lineage_file *file,
 	c->firm = false;
 	c->final = false;
 	c->reported = false;
+	c->cloned = false;
 	open_cache(run);
 	hasher_submit(run->hasher, task);
+	return c;
+}
+
+struct content *contents_submit_clone(struct run *run,
+				      struct lineage_file *file,
+				      const char *path, int fd)
+{
+	struct content *c = find_or_add(run, file, CONTENT_INPUT);
+
+	if (!c)
+		return NULL;
+	contents_drop(run, c);
+	open_cache(run);
+	/* The cache knows the file, not its clone. */
+	if (contents_recall(run, file)) {
+		(void)close(fd);
+		return c;
+	}
+	c = contents_submit(run, file, CONTENT_INPUT, path, fd,
+			    file->first.size);
+	if (!c)
+		return NULL;
+	c->cloned = true;
+	c->mark = stamp_mark(&file->first);
 	return c;
 }
 
@@ -108,7 +134,8 @@ static void keep(struct run *run, struct content *c,
 {
 	int64_t since = hash->taken_ns - run->meta.started_ns;
 
-	c->mark = stamp_mark(&hash->stamp);
+	if (!c->cloned)
+		c->mark = stamp_mark(&hash->stamp);
 	/* A tick may have begun before the run. */
 	c->taken_ms = (int32_t)(since / 1000000) - (since < 0);
 	memcpy(c->blake3, hash->digests.blake3, sizeof(c->blake3));

@@ -44,6 +44,7 @@ struct content {
 	bool reported : 1; /* output: the digest is that of writer_digests.h */
 	bool final : 1; /* output: no process of the run had it open for writing
 			 * when it was submitted, nor since */
+	bool cloned : 1; /* input: read from a clone; `mark` is the file's */
 	uint8_t blake3[32];
 };
 
@@ -63,6 +64,13 @@ struct content *contents_find(const struct lineage_file *file,
 struct content *contents_submit(struct run *run, struct lineage_file *file,
 				enum content_side side, const char *path,
 				int fd, uint64_t size_bytes);
+
+/* Hashes an input from `fd`, a clone of what the file was at first (input_clone.h).  Takes
+ * the descriptor on success; replaces a content that is pending.  NULL when out of
+ * memory. */
+struct content *contents_submit_clone(struct run *run,
+				      struct lineage_file *file,
+				      const char *path, int fd);
 
 /* Takes the result of a pending content; waits for it if need be. */
 void contents_collect(struct run *run, struct content *c);

@@ -19,6 +19,7 @@
 #include "event/journal.h"
 #include "hash/jobs/hasher.h"
 #include "lineage/redact.h"
+#include "project/project.h"
 #include "run/close_watch.h"
 #include "run/contents.h"
 #include "run/core_dump.h"
@@ -202,12 +203,41 @@ static struct content *hash_now(struct run *run, struct lineage_file *f,
 	return c;
 }
 
+/* The digest of a large input that is about to change, from a clone of it; NULL where
+ * that cannot be. */
+static struct content *hash_clone(struct run *run, struct lineage_file *f,
+				  const char *path)
+{
+	struct content *c = contents_find(f, CONTENT_INPUT);
+	int fd;
+
+	if (c)
+		contents_try_collect(run, c);
+	if (c && c->pending && c->cloned)
+		return c;
+	if ((c && !c->pending) || run->n_held >= HELD_MAX ||
+	    !may_hash(run, f) || !has_room(run, path, f->first.size) ||
+	    input_clone_make(&run->cloner, run->project->dirfd, path, &f->first,
+			     &fd) < 0)
+		return NULL;
+	c = contents_submit_clone(run, f, path, fd);
+	if (!c) {
+		(void)close(fd);
+		return NULL;
+	}
+	run->n_held++;
+	run->kept_bytes += f->first.size;
+	return c;
+}
+
 /* Opened for reading and writing: in a moment it is not what it was. */
 static void hash_before_write(struct run *run, struct lineage_file *f,
 			      const char *path)
 {
 	struct content *c = hash_now(run, f, path);
 
+	if (!c)
+		c = hash_clone(run, f, path);
 	if (!c)
 		hash_input(run, f, path);
 	else
@@ -365,8 +395,12 @@ static void secure_input(struct run *run, struct lineage_file *f,
 	if (!f || !(f->seen & LINEAGE_READ_PRIOR) || f->own)
 		return;
 	c = hash_now(run, f, path);
-	if (c)
+	if (!c)
+		c = hash_clone(run, f, path);
+	if (c) {
 		c->firm = true;
+		return;
+	}
 	c = contents_find(f, CONTENT_INPUT);
 	if (!c || !c->pending)
 		return;
@@ -378,8 +412,8 @@ static void secure_input(struct run *run, struct lineage_file *f,
 
 /* An input is about to change or to go.  Its digest must be of the content that was
  * read: wait for it, unless it is so large that its writer would notice.  Then it
- * is read on, from a descriptor that keeps it, as long as the command does not
- * miss the space. */
+ * is read from a clone; without clones it is read on, from a descriptor that keeps it
+ * when it is removed, as long as the command does not miss the space. */
 void intake_before_change(void *ctx, const char *path, size_t len,
 			  const struct stamp *stamp)
 {

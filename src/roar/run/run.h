@@ -7,6 +7,7 @@
  *	close_watch.c        notices when written files are closed
  *	core_dump.c          finds the core dump of a crashed process
  *	contents.c           which content was hashed when, and if that is still valid
+ *	input_clone.c        keeps a large input that is about to change
  *	bytecode.c           after the end: the sources of compiled modules
  *	classify.c           the final state of each file, its role
  *	writer_digests.c     digests that the processes reported of files they wrote
@@ -38,6 +39,7 @@
 #include "lineage/fold.h"
 #include "lineage/tag.h"
 #include "run/environments.h"
+#include "run/input_clone.h"
 #include "run/links.h"
 #include "store/store.h"
 #include "trace/probe.h"
@@ -167,6 +169,7 @@ struct run {
 	uint32_t n_early; /* tasks handed out while the command ran */
 	uint32_t n_extras; /* kept with contents */
 	uint32_t n_held; /* large inputs kept open */
+	struct input_cloner cloner;
 	uint64_t kept_bytes; /* of inputs that were removed while we read them */
 	uint32_t n_writing; /* opens for writing minus closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */
