@@ -208,3 +208,14 @@ def test_a_masked_array_does_not_lose_its_mask_silently(tmp_path):
         ckpt.save({"w": masked}, tmp_path, 1)
     ckpt.save({"w": masked.data, "mask": masked.mask}, tmp_path, 1)
     assert list(ckpt.load(tmp_path, 1)["mask"]) == [False, True]
+
+
+@pytest.mark.parametrize("tree", [
+    {"$tuple": 3}, {"$items": [1]}, {"$complex": [1, 2, 3]}, {"$int": "x"},
+    {"$text": "!"}, {"$bytes": 5}, {"$tensor": "absent", "as": "torch"}, {"$new": 1},
+    {"$tensor": ["w"]}], ids=repr)
+def test_a_malformed_tree_is_named(tmp_path, tree):
+    ckpt.save({"w": numpy.zeros(3)}, tmp_path, 1)
+    with ckpt.open_checkpoint(tmp_path) as checkpoint, \
+            pytest.raises(ckpt.CheckpointDamaged, match="of step 1 of|update roar"):
+        checkpoint.value(tree)

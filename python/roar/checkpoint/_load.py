@@ -24,6 +24,10 @@ from ._types import SIZES, is_pair
 AnyPath = str | os.PathLike[str]
 Index = Any     # a slice, a number, or a tuple of them
 
+# What a tree from another program may raise while it is read.
+MALFORMED = (AttributeError, IndexError, KeyError, RecursionError, TypeError,
+             ValueError)
+
 RUN = 64 << 20  # bytes of neighbouring tensors that share one piece of memory
 
 
@@ -150,9 +154,21 @@ class Checkpoint:
         return self.value(self.tree, framework, device)
 
     def value(self, tree: Tree, framework: str | None = None, device: Any = None) -> Any:
-        """The value of a part of the tree, such as checkpoint.tree["model"]."""
-        if device is not None:
-            framework = "torch"
+        """The value of a part of the tree, such as checkpoint.tree["model"].
+
+        Raises CheckpointDamaged if it is not in the notation of docs/checkpoint.md.
+        """
+        try:
+            return self._value(tree, "torch" if device is not None else framework, device)
+        except CheckpointDamaged:
+            raise
+        except MALFORMED as error:
+            raise CheckpointDamaged(
+                f"the state of step {self.step} of '{self.url}' is malformed "
+                f"({type(error).__name__}: {error}): tensors can still be loaded by name"
+            ) from error
+
+    def _value(self, tree: Tree, framework: str | None, device: Any) -> Any:
         leaves = leaves_of(tree)
         how = {leaf["$tensor"]: leaf for leaf in leaves if "$tensor" in leaf}
         raw = [leaf[key] for leaf in leaves for key in ("$bytes", "$json") if key in leaf]

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, cast
 
+from ._errors import CheckpointDamaged
 from ._sources import (Source, is_buffer, is_numpy, is_sharded, is_torch, source_of)
 
 MAX_DEPTH = 64
@@ -260,8 +261,8 @@ class Unflatten:
             "$float": lambda node: float(node["$float"]),
             "$int": lambda node: int(node["$int"]),
             "$complex": lambda node: complex(*(self.value(x) for x in node["$complex"])),
-            "$text": lambda node: base64.b64decode(node["$text"]).decode(
-                "utf-8", "surrogatepass")}
+            "$text": lambda node: base64.b64decode(
+                node["$text"], validate=True).decode("utf-8", "surrogatepass")}
 
     def value(self, node: Tree) -> Any:
         if isinstance(node, list):
@@ -277,8 +278,9 @@ class Unflatten:
         try:
             return self._special[key]
         except KeyError:
-            raise ValueError(f"the state of this checkpoint has an object {key!r}, which "
-                             "this version of roar does not know: update roar") from None
+            raise CheckpointDamaged(
+                f"the state of this checkpoint has an object {key!r}, which this version "
+                "of roar does not know: update roar") from None
 
 
 def leaves_of(tree: Tree) -> list[dict[str, Any]]:
