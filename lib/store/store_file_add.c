@@ -55,8 +55,8 @@ static int add_path(struct store *s, const char *path, int64_t *ret,
 	return run_insert(&q, ret, err);
 }
 
-static int intern_path(struct store *s, const char *path, int64_t *ret,
-		       struct roar_error *err)
+int store_path_intern(struct store *s, const char *path, int64_t *ret,
+		      struct roar_error *err)
 {
 	int r = 0;
 
@@ -133,6 +133,18 @@ static int intern_artifact(struct store *s, const struct store_file *file,
 	if (*ret)
 		return complete_artifact(s, *ret, &file->digests, err);
 	return add_artifact(s, file, ret, err);
+}
+
+int store_content_intern(struct store *s, const uint8_t blake3[BLAKE3_LEN],
+			 int64_t size, int64_t *ret, struct roar_error *err)
+{
+	struct store_file file = {
+		.stamp = { .size = (uint64_t)size },
+		.digests = { .have = DIGEST_SET_BLAKE3 },
+	};
+
+	memcpy(file.digests.blake3, blake3, BLAKE3_LEN);
+	return intern_artifact(s, &file, ret, err);
 }
 
 /* The number of the next file of a job, which must exist. */
@@ -238,9 +250,9 @@ int store_file_add(struct store *s, const struct store_file *file,
 	int r = store_must_write(s, err);
 
 	if (r == 0)
-		r = intern_path(s, file->path, &path_id, err);
+		r = store_path_intern(s, file->path, &path_id, err);
 	if (r == 0 && file->origin && file->origin[0])
-		r = intern_path(s, file->origin, &origin_id, err);
+		r = store_path_intern(s, file->origin, &origin_id, err);
 	if (r == 0)
 		r = intern_artifact(s, file, &artifact_id, err);
 	if (r == 0)

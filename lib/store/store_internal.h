@@ -56,6 +56,20 @@ enum store_sql {
 	SQL_SITUATION_ADD,
 	SQL_JOB_SITUATION_ADD,
 	SQL_JOB_SITUATION,
+	SQL_COLLECTION_ADD,
+	SQL_COLLECTION_USE_ADD,
+	SQL_COLLECTION_NAME_ADD,
+	SQL_COLLECTION_NAMED,
+	SQL_COLLECTION_GET,
+	SQL_COLLECTION_AT,
+	SQL_COLLECTIONS,
+	SQL_COLLECTION_USES,
+	SQL_JOB_COLLECTIONS,
+	SQL_COLLECTION_DELETE_UNUSED,
+	SQL_MEMBERS_BEGIN,
+	SQL_MEMBER_ADD,
+	SQL_MEMBERS_PREFIX,
+	SQL_MEMBERS_SOURCE,
 	SQL_TAG_ADD,
 	SQL_TAGS_OF_JOB,
 	SQL_TAGS_OF_SESSION,
@@ -84,6 +98,18 @@ enum {
 	STORE_FILE_NUMBERS = 17, /* that are never NULL: the first ones */
 	STORE_FILE_BATCH = 16, /* rows of SQL_FILE_ADD_MANY */
 };
+
+/* Of the artifact, or the collection, `a`: it is neither named nor a member of what is;
+ * and no job has used it as a whole either. */
+#define STORE_NOT_NAMED                                   \
+	"NOT EXISTS (SELECT 1 FROM collection_names n "   \
+	"WHERE n.collection_id = a.id) AND "              \
+	"NOT EXISTS (SELECT 1 FROM collection_members m " \
+	"WHERE m.artifact_id = a.id)"
+#define STORE_NO_COLLECTION                                 \
+	STORE_NOT_NAMED " AND NOT EXISTS "                  \
+			"(SELECT 1 FROM job_collections u " \
+			"WHERE u.collection_id = a.id)"
 
 struct store {
 	sqlite3 *db;
@@ -202,6 +228,12 @@ int store_search_words(struct str *out, const char *search,
 /* The id of an interned path, 0 when it is unknown. */
 int store_path_find(struct store *s, const char *path, int64_t *ret,
 		    struct roar_error *err);
+
+/* The id of a path, and that of the artifact with a digest, added if it is new. */
+int store_path_intern(struct store *s, const char *path, int64_t *ret,
+		      struct roar_error *err);
+int store_content_intern(struct store *s, const uint8_t blake3[BLAKE3_LEN],
+			 int64_t size, int64_t *ret, struct roar_error *err);
 
 /* Writes the buffered rows of files. */
 int store_files_flush(struct store *s, struct roar_error *err);

@@ -492,6 +492,14 @@ static int find_place(struct store *s, int64_t job_id, struct pool *pool,
 	return 0;
 }
 
+static int delete_unused_collections(struct store *s, struct roar_error *err)
+{
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_COLLECTION_DELETE_UNUSED, &q, err);
+
+	return r < 0 ? r : statement_run(&q, err);
+}
+
 int store_job_remove(struct store *s, int64_t job_id, struct roar_error *err)
 {
 	CLEANUP(pool_release) struct pool pool = POOL_INIT;
@@ -507,6 +515,8 @@ int store_job_remove(struct store *s, int64_t job_id, struct roar_error *err)
 		r = run_on_job(s, SQL_JOB_UNINDEX, job_id, err);
 	if (r == 0)
 		r = run_on_job(s, SQL_JOB_DELETE, job_id, err);
+	if (r == 0)
+		r = delete_unused_collections(s, err);
 	if (r == 0)
 		r = next_attempt(s, job.session_id, job.kind, job.step,
 				 &attempt, err);

@@ -34,6 +34,24 @@
 	"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define FILE_ROWS_4 FILE_ROW ", " FILE_ROW ", " FILE_ROW ", " FILE_ROW
 
+/* Where a collection was last: used by a job, else named. */
+#define COLLECTION_COLUMNS                                                 \
+	"SELECT c.id, c.kind, c.n_members, a.size, a.first_seen_ns, "      \
+	"a.blake3, coalesce((SELECT n.name FROM collection_names n "       \
+	"WHERE n.collection_id = c.id ORDER BY n.id DESC LIMIT 1), ''), "  \
+	"coalesce((SELECT p.path FROM job_collections j CROSS JOIN paths " \
+	"p ON p.id = j.path_id WHERE j.collection_id = c.id "              \
+	"ORDER BY j.job_id DESC LIMIT 1), (SELECT p.path FROM "            \
+	"collection_names n CROSS JOIN paths p ON p.id = n.path_id "       \
+	"WHERE n.collection_id = c.id ORDER BY n.id DESC LIMIT 1), '') "
+#define COLLECTION_USES                                             \
+	COLLECTION_COLUMNS ", u.job_id, u.role, w.path "            \
+			   "FROM job_collections u "                \
+			   "CROSS JOIN collections c "              \
+			   "ON c.id = u.collection_id "             \
+			   "CROSS JOIN artifacts a ON a.id = c.id " \
+			   "CROSS JOIN paths w ON w.id = u.path_id "
+
 /* The artifacts of one digest in the range from ?1 up to ?2. */
 #define ARTIFACTS_IN_RANGE(digest)                               \
 	"SELECT id FROM (SELECT id FROM artifacts WHERE " digest \
@@ -171,6 +189,47 @@ static const char *const texts[SQL_ENUM_END] = {
 			      "CROSS JOIN situations s ON s.id = j.situation_id "
 			      "WHERE j.job_id = ?1 AND j.kind = ?2",
 
+	[SQL_COLLECTION_ADD] = "INSERT INTO collections (id, kind, n_members) "
+			       "VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+	[SQL_COLLECTION_USE_ADD] =
+		"INSERT INTO job_collections (job_id, n, collection_id, role, "
+		"path_id) VALUES (?1, (SELECT coalesce(max(n), 0) + 1 "
+		"FROM job_collections WHERE job_id = ?1), ?2, ?3, ?4)",
+	[SQL_COLLECTION_NAME_ADD] =
+		"INSERT INTO collection_names (collection_id, created_ns, "
+		"path_id, name) VALUES (?1, ?2, ?3, ?4)",
+	[SQL_COLLECTION_NAMED] =
+		"SELECT collection_id FROM collection_names WHERE name = ?1 "
+		"ORDER BY id DESC LIMIT 1",
+	[SQL_COLLECTION_GET] = COLLECTION_COLUMNS
+	"FROM collections c CROSS JOIN artifacts a ON a.id = c.id "
+	"WHERE c.id = ?1",
+	[SQL_COLLECTION_AT] =
+		"SELECT coalesce((SELECT collection_id FROM job_collections "
+		"WHERE path_id = ?1 ORDER BY job_id DESC, role DESC LIMIT 1), "
+		"(SELECT collection_id FROM collection_names "
+		"WHERE path_id = ?1 ORDER BY id DESC LIMIT 1), 0)",
+	[SQL_COLLECTIONS] = COLLECTION_COLUMNS
+	"FROM collections c CROSS JOIN artifacts a ON a.id = c.id "
+	"ORDER BY a.first_seen_ns, c.id",
+	[SQL_COLLECTION_USES] = COLLECTION_USES
+	"WHERE u.collection_id = ?1 ORDER BY u.job_id DESC, u.n",
+	[SQL_JOB_COLLECTIONS] = COLLECTION_USES
+	"WHERE u.job_id = ?1 ORDER BY u.n",
+	[SQL_COLLECTION_DELETE_UNUSED] =
+		"DELETE FROM collections AS a WHERE " STORE_NO_COLLECTION,
+	[SQL_MEMBERS_BEGIN] = "UPDATE collections SET prefix = ?2 "
+			      "WHERE id = ?1 AND prefix IS NULL",
+	[SQL_MEMBER_ADD] =
+		"INSERT INTO collection_members (collection_id, n, path_id, "
+		"artifact_id) VALUES (?1, ?2, ?3, ?4)",
+	[SQL_MEMBERS_PREFIX] =
+		"SELECT coalesce(prefix, -1) FROM collections WHERE id = ?1",
+	[SQL_MEMBERS_SOURCE] =
+		"SELECT u.job_id, u.role, p.path FROM job_collections u "
+		"CROSS JOIN paths p ON p.id = u.path_id "
+		"WHERE u.collection_id = ?1 ORDER BY u.job_id DESC LIMIT 1",
+
 	[SQL_TAG_ADD] =
 		"INSERT INTO job_tags (job_id, action, kind, value, origin) "
 		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
@@ -216,10 +275,14 @@ static const char *const texts[SQL_ENUM_END] = {
 		ARTIFACTS_IN_RANGE("git_blob") " ORDER BY id LIMIT ?3",
 	/* clang-format on */
 	[SQL_ARTIFACT_DELETE_OF_JOB] =
-		"DELETE FROM artifacts WHERE id IN (SELECT artifact_id "
-		"FROM job_files WHERE job_id = ?1) AND NOT EXISTS "
-		"(SELECT 1 FROM job_files f WHERE f.artifact_id = artifacts.id "
-		"AND f.job_id <> ?1)",
+		"DELETE FROM artifacts AS a WHERE id IN (SELECT artifact_id "
+		"FROM job_files WHERE job_id = ?1 UNION ALL "
+		"SELECT collection_id FROM job_collections WHERE job_id = ?1) "
+		"AND NOT EXISTS (SELECT 1 FROM job_files f "
+		"WHERE f.artifact_id = a.id AND f.job_id <> ?1) "
+		"AND NOT EXISTS (SELECT 1 FROM job_collections u "
+		"WHERE u.collection_id = a.id AND u.job_id <> ?1) "
+		"AND " STORE_NOT_NAMED,
 
 	[SQL_FILE_LAST] = "SELECT (SELECT max(n) FROM job_files "
 			  "WHERE job_id = ?1) FROM jobs WHERE id = ?1",

@@ -28,7 +28,8 @@ static const struct stat_column {
 	STAT(newest_ns, "SELECT max(started_ns) FROM jobs"),
 	STAT(n_unreferenced,
 	     "SELECT count(*) FROM artifacts a WHERE NOT EXISTS "
-	     "(SELECT 1 FROM job_files f WHERE f.artifact_id = a.id)"),
+	     "(SELECT 1 FROM job_files f WHERE f.artifact_id = a.id) "
+	     "AND " STORE_NO_COLLECTION),
 #undef STAT
 };
 
@@ -103,7 +104,22 @@ static int check_structure(struct store *s, struct pool *pool,
 	"UNION ALL SELECT 'a row of job_files points to a missing row "   \
 	"of artifacts' FROM job_files f WHERE f.artifact_id IS NOT NULL " \
 	"AND NOT EXISTS (SELECT 1 FROM artifacts a "                      \
-	"WHERE a.id = f.artifact_id) LIMIT 1"
+	"WHERE a.id = f.artifact_id) "                                    \
+	"UNION ALL SELECT 'a collection points to a missing row of '"     \
+	" || 'artifacts' FROM collections c WHERE NOT EXISTS "            \
+	"(SELECT 1 FROM artifacts a WHERE a.id = c.id) "                  \
+	"UNION ALL SELECT 'a use points to a missing collection' "        \
+	"FROM job_collections u WHERE NOT EXISTS (SELECT 1 FROM "         \
+	"collections c WHERE c.id = u.collection_id) OR NOT EXISTS "      \
+	"(SELECT 1 FROM paths p WHERE p.id = u.path_id) "                 \
+	"UNION ALL SELECT 'a name points to a missing path' "             \
+	"FROM collection_names n WHERE NOT EXISTS (SELECT 1 FROM paths "  \
+	"p WHERE p.id = n.path_id) "                                      \
+	"UNION ALL SELECT 'a member of a collection points to a "         \
+	"missing path or artifact' FROM collection_members m "            \
+	"WHERE NOT EXISTS (SELECT 1 FROM paths p WHERE p.id = m.path_id)" \
+	" OR NOT EXISTS (SELECT 1 FROM artifacts a "                      \
+	"WHERE a.id = m.artifact_id) LIMIT 1"
 
 static int check_references(struct store *s, struct pool *pool,
 			    struct roar_error *err)
@@ -132,11 +148,16 @@ static int remove_surplus(struct store *s, struct roar_error *err)
 {
 	return store_exec(
 		s,
-		"DELETE FROM artifacts WHERE NOT EXISTS (SELECT 1 FROM "
-		"job_files f WHERE f.artifact_id = artifacts.id);"
+		"DELETE FROM collections AS a WHERE " STORE_NO_COLLECTION ";"
+		"DELETE FROM artifacts AS a WHERE NOT EXISTS (SELECT 1 FROM "
+		"job_files f WHERE f.artifact_id = a.id) "
+		"AND " STORE_NO_COLLECTION ";"
 		"DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM "
 		"job_files f WHERE f.path_id = paths.id) AND id NOT IN "
-		"(SELECT origin_id FROM job_files WHERE origin_id IS NOT NULL);"
+		"(SELECT origin_id FROM job_files WHERE origin_id IS NOT NULL "
+		"UNION ALL SELECT path_id FROM job_collections "
+		"UNION ALL SELECT path_id FROM collection_names "
+		"UNION ALL SELECT path_id FROM collection_members);"
 		"DELETE FROM situations WHERE NOT EXISTS (SELECT 1 FROM "
 		"job_situations j WHERE j.situation_id = situations.id);"
 		"INSERT INTO jobs_text (jobs_text) VALUES ('optimize')",
