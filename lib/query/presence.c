@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/pool.h"
 #include "event/event.h"
 #include "hash/digest/digest_cache.h"
 #include "hash/file/file_hash.h"
@@ -29,6 +30,7 @@ static enum presence compare(const struct store_file *row,
 void presence_look_release(struct presence_look *look)
 {
 	digest_cache_close(look->cache);
+	map_release(&look->sights);
 }
 
 static bool ask_cache(struct presence_look *look, const char *path,
@@ -82,8 +84,8 @@ static enum presence compare_link(const struct store_file *row)
 	return compare(row, &now);
 }
 
-enum presence presence_check(struct presence_look *look,
-			     const struct store_file *row)
+static enum presence check(struct presence_look *look,
+			   const struct store_file *row)
 {
 	int64_t taken_ns = clock_now_ns();
 	bool link = row->ftype == EVENT_FTYPE_SYMLINK;
@@ -108,6 +110,38 @@ enum presence presence_check(struct presence_look *look,
 	if (link || !S_ISREG(st.st_mode) || now.size != row->stamp.size)
 		return PRESENCE_CHANGED;
 	return compare_content(look, row, &now, taken_ns);
+}
+
+/* What a path was compared with, and the result. */
+struct sight {
+	int64_t artifact;
+	enum presence presence;
+};
+
+enum presence presence_check(struct presence_look *look,
+			     const struct store_file *row)
+{
+	size_t len = strlen(row->path);
+	struct sight *s;
+
+	if (!look->pool || !row->artifact_id)
+		return check(look, row);
+	s = map_get(&look->sights, row->path, len);
+	if (s && (s->artifact == row->artifact_id ||
+		  s->presence == PRESENCE_MISSING))
+		return s->presence;
+	if (s && s->presence == PRESENCE_PRESENT)
+		return PRESENCE_CHANGED;
+	if (!s) {
+		s = pool_alloc(look->pool, sizeof(*s));
+		if (s && map_set(&look->sights, row->path, len, s) < 0)
+			s = NULL;
+	}
+	if (!s)
+		return check(look, row);
+	s->artifact = row->artifact_id;
+	s->presence = check(look, row);
+	return s->presence;
 }
 
 const char *presence_word(enum presence p)

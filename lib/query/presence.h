@@ -13,9 +13,11 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "hash/file/stability.h"
 
 struct digest_cache;
+struct pool;
 struct store_file;
 
 enum presence {
@@ -35,6 +37,9 @@ struct presence_look {
 	bool cache_tried;
 	struct digest_cache *cache;
 	struct stability stability;
+	/* With a pool each path is looked at once; the rows are borrowed. */
+	struct pool *pool;
+	struct map sights; /* path -> what was found there */
 };
 
 void presence_look_release(struct presence_look *look);

@@ -5,6 +5,7 @@
  *	ancestry.h     all inputs that went into a job
  *	pipeline.h     a session as a graph of steps and artifacts
  *	stale_steps.h  the stale steps above or below a step
+ *	outdated_steps.h  the steps whose inputs on disk changed
  *	object_content.h  which objects without a digest are the same content
  *	presence.h     whether a file still holds a recorded content
  *

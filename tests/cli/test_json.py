@@ -42,7 +42,7 @@ def test_log(recorded):
 def test_status(recorded):
     status = recorded.json("status")
     assert set(status) == {"session", "dag_hash", "last_job", "stale_steps",
-                           "artifacts", "totals"}
+                           "outdated_steps", "artifacts", "totals"}
     assert set(status["last_job"]) == LOG_JOB
     assert re.fullmatch(r"[0-9a-f]{64}", status["dag_hash"])
     for a in status["artifacts"]:
@@ -105,14 +105,15 @@ def test_show_artifact(recorded):
 def test_dag(recorded):
     dag = recorded.json("dag")
     assert set(dag) == {"nodes", "artifacts", "total_steps", "stale_count",
-                        "stale_artifact_count", "superseded_artifact_count",
+                        "outdated_count", "stale_artifact_count", "superseded_artifact_count",
                         "session_id", "is_expanded", "labels"}
     for n in dag["nodes"]:
         assert set(n) == {"step_number", "step_ref", "job_id", "job_uid",
-                          "command", "state", "metrics", "dependencies",
+                          "command", "state", "outdated_by", "metrics", "dependencies",
                           "dependency_refs", "is_build", "step_name",
                           "exit_code", "verdict", "labels"}
-        assert n["state"] in ("active", "cached", "stale", "superseded")
+        assert n["state"] in ("active", "cached", "stale", "outdated",
+                              "superseded")
     for a in dag["artifacts"]:
         assert set(a) == {"path", "hash", "size_bytes", "state",
                           "producer_step", "producer_ref", "consumer_steps",

@@ -184,7 +184,7 @@ def test_replaced_output_is_superseded(project):
 
 def test_stale_only_filters(project):
     linear(project)
-    assert "No stale steps" in project("dag", "--stale-only").out
+    assert "No stale or outdated steps" in project("dag", "--stale-only").out
     project.write("raw.csv", "4,5,6\n")
     project.sh("cat raw.csv >clean.csv")
     refs = [n["step_ref"] for n in project.json("dag", "--stale-only")["nodes"]]
@@ -295,7 +295,7 @@ def test_equal_content_of_another_step_makes_no_dependency(project):
     project.write("src", "2\n")
     project("run", "-q", "@1")
     dag = project.json("dag")
-    assert node(dag, "@5")["state"] == "active"
+    assert node(dag, "@5")["state"] == "outdated"  # by its own source, not by @1
     expanded = project.json("dag", "--expanded")
     assert not [n for n in expanded["nodes"] if n["step_number"] == 1
                 and n["dependencies"]]

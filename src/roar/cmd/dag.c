@@ -1,7 +1,28 @@
 /* dag.c - `roar dag`: the pipeline that the jobs of the session form. */
 #include "show/dag.h"
 #include "commands.h"
+#include "hash/user_cache.h"
 #include "ui/view.h"
+
+enum { READ_MAX = 4 << 20 }; /* bytes of inputs that are read to compare them */
+
+/* Compares the inputs of the steps with the files on disk. */
+static int find_outdated(struct dag *d)
+{
+	CLEANUP(presence_look_release)
+	struct presence_look look = { .budget = READ_MAX,
+				      .open_cache = user_cache_open,
+				      .pool = &d->view->pool };
+
+	return outdated_steps_find(&d->pipeline, &look, &d->view->pool,
+				   &d->outdated);
+}
+
+static bool is_shown(const struct dag *d, uint32_t node)
+{
+	return !d->stale_only || d->pipeline.nodes[node].state == GRAPH_STALE ||
+	       outdated_steps_has(&d->outdated, &d->pipeline, node);
+}
 
 /* Chooses the nodes that are shown, in their order. */
 static int choose_rows(struct dag *d)
@@ -10,7 +31,7 @@ static int choose_rows(struct dag *d)
 	int r = pipeline_order(p, &d->view->pool, &d->rows);
 
 	for (size_t i = 0; r >= 0 && i < p->n_nodes; i++)
-		if (!d->stale_only || p->nodes[d->rows[i]].state == GRAPH_STALE)
+		if (is_shown(d, d->rows[i]))
 			d->rows[d->n_rows++] = d->rows[i];
 	return r;
 }
@@ -22,6 +43,8 @@ static int compose(struct dag *d, bool json, struct roar_error *err)
 	r = pipeline_load(&d->view->query, d->view->session.id,
 			  d->expanded ? PIPELINE_EXPANDED : 0, &d->pipeline,
 			  err);
+	if (r >= 0)
+		r = find_outdated(d);
 	if (r >= 0)
 		r = choose_rows(d);
 	if (r < 0)
@@ -61,7 +84,7 @@ static const struct option_spec options[] = {
 	{ .name = "show-artifacts",
 	  .letter = 'a',
 	  .help = "list the files that each step wrote" },
-	{ .name = "stale-only", .help = "show stale steps only" },
+	{ .name = "stale-only", .help = "show stale and outdated steps only" },
 	{ .name = "no-color", .help = "no colours, even on a terminal" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },

@@ -1,18 +1,19 @@
 /* status.c - `roar status`: where the active session stands.
  *
  * Runs at the prompt of people who type it often: one look at the record, one
- * stat(2) for each output.  Of a thousand jobs only the last one is read in full
+ * stat(2) for each output and input.  Of a thousand jobs only the last one is read in full
  * (JSON names the makers of files too), and without files there is no graph to
  * make. */
 #include "commands.h"
 #include "hash/user_cache.h"
+#include "query/outdated_steps.h"
 #include "query/pipeline.h"
 #include "query/presence.h"
 #include "ui/view.h"
 
 enum {
 	ROWS = 40, /* artifacts listed as text */
-	READ_MAX = 4 << 20, /* bytes of outputs that are read to compare them */
+	READ_MAX = 4 << 20, /* bytes of files that are read to compare them */
 };
 
 struct tracked {
@@ -25,6 +26,7 @@ struct status {
 	struct view *view;
 	struct store_job *last; /* NULL: the session has no job */
 	struct pipeline pipeline;
+	struct outdated_steps outdated;
 	char hash[2 * BLAKE3_LEN + 1];
 	struct tracked *tracked;
 	size_t n_tracked;
@@ -46,7 +48,8 @@ static int look_at_artifacts(struct status *s)
 	struct pipeline *p = &s->pipeline;
 	CLEANUP(presence_look_release)
 	struct presence_look look = { .budget = READ_MAX,
-				      .open_cache = user_cache_open };
+				      .open_cache = user_cache_open,
+				      .pool = &s->view->pool };
 
 	s->tracked = pool_alloc(&s->view->pool,
 				(p->n_artifacts + 1) * sizeof(*s->tracked));
@@ -69,7 +72,7 @@ static int look_at_artifacts(struct status *s)
 		s->bytes += (uint64_t)a->size;
 		s->n_tracked++;
 	}
-	return 0;
+	return outdated_steps_find(p, &look, &s->view->pool, &s->outdated);
 }
 
 static int read_last_job(struct status *s, struct roar_error *err)
@@ -137,7 +140,19 @@ static void add_last_job(struct status *s)
 	str_addc(&v->out, '\n');
 }
 
-static void add_stale(struct status *s)
+static bool is_stale(const struct status *s, size_t node)
+{
+	return s->pipeline.nodes[node].state == GRAPH_STALE;
+}
+
+static bool is_outdated(const struct status *s, size_t node)
+{
+	return outdated_steps_has(&s->outdated, &s->pipeline, node);
+}
+
+/* "Stale steps: @2, @3" */
+static void add_steps(struct status *s, const char *title,
+		      bool (*is_one)(const struct status *s, size_t node))
 {
 	const struct pipeline *p = &s->pipeline;
 	struct view *v = s->view;
@@ -146,12 +161,12 @@ static void add_stale(struct status *s)
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		const struct store_outline *job = pipeline_outline(p, i);
 
-		if (p->nodes[i].state != GRAPH_STALE)
+		if (!is_one(s, i))
 			continue;
 		str_adds(&list, list.len ? ", " : "");
 		view_step_number(&list, job->is_build, job->step);
 	}
-	str_adds(&v->out, "Stale steps: ");
+	str_addf(&v->out, "%s steps: ", title);
 	if (list.len)
 		term_add(&v->out, &v->term, COLOR_YELLOW, str_cstr(&list));
 	else
@@ -223,7 +238,8 @@ static void add_text(struct status *s)
 		 (long long)v->session.n_build_steps);
 	str_addf(&v->out, "Run steps: %lld\n", (long long)v->session.n_steps);
 	add_last_job(s);
-	add_stale(s);
+	add_steps(s, "Stale", is_stale);
+	add_steps(s, "Outdated", is_outdated);
 	str_addc(&v->out, '\n');
 	if (!s->n_tracked) {
 		str_adds(&v->out, "No tracked artifacts.\n");
@@ -242,10 +258,22 @@ static void add_text(struct status *s)
 
 /* ---- JSON ---- */
 
-static void json_steps(struct status *s, struct json *j)
+static void json_step_list(struct status *s, struct json *j, const char *key,
+			   bool (*is_one)(const struct status *s, size_t node))
 {
 	const struct pipeline *p = &s->pipeline;
 
+	json_put_key(j, key);
+	json_put_array(j);
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (is_one(s, i))
+			json_put_string(j, view_step_ref(s->view,
+							 pipeline_job(p, i)));
+	json_end(j);
+}
+
+static void json_steps(struct status *s, struct json *j)
+{
 	json_put_key(j, "last_job");
 	if (s->last) {
 		json_put_object(j);
@@ -254,13 +282,8 @@ static void json_steps(struct status *s, struct json *j)
 	} else {
 		json_put_null(j);
 	}
-	json_put_key(j, "stale_steps");
-	json_put_array(j);
-	for (size_t i = 0; i < p->n_nodes; i++)
-		if (p->nodes[i].state == GRAPH_STALE)
-			json_put_string(j, view_step_ref(s->view,
-							 pipeline_job(p, i)));
-	json_end(j);
+	json_step_list(s, j, "stale_steps", is_stale);
+	json_step_list(s, j, "outdated_steps", is_outdated);
 }
 
 static void json_artifacts(struct status *s, struct json *j)

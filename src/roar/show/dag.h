@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "query/outdated_steps.h"
 #include "query/pipeline.h"
 
 struct view;
@@ -13,6 +14,7 @@ struct view;
 struct dag {
 	struct view *view;
 	struct pipeline pipeline;
+	struct outdated_steps outdated;
 	bool expanded; /* a row per execution */
 	bool show_artifacts;
 	bool stale_only;

@@ -53,6 +53,7 @@ static void json_node(const struct dag *d, struct json *j, uint32_t node)
 {
 	const struct graph_node *n = &d->pipeline.nodes[node];
 	const struct store_job *job = pipeline_job(&d->pipeline, node);
+	const struct store_file *changed = d->outdated.nodes[node].input;
 
 	json_put_object(j);
 	view_json_int(j, "step_number", job->step);
@@ -60,7 +61,9 @@ static void json_node(const struct dag *d, struct json *j, uint32_t node)
 	view_json_int(j, "job_id", job->id);
 	view_json_text(j, "job_uid", job->uid);
 	view_json_text(j, "command", job->command);
-	view_json_text(j, "state", graph_state_name(n->state));
+	view_json_text(j, "state",
+		       outdated_steps_state(&d->outdated, &d->pipeline, node));
+	view_json_text(j, "outdated_by", changed ? changed->path : NULL);
 	json_put_key(j, "metrics");
 	json_put_object(j);
 	view_json_int(j, "inputs", n->n_inputs);
@@ -111,6 +114,7 @@ static void json_counts(const struct dag *d, struct json *j)
 
 	view_json_int(j, "total_steps", (int64_t)p->n_steps);
 	view_json_int(j, "stale_count", (int64_t)p->n_stale);
+	view_json_int(j, "outdated_count", (int64_t)d->outdated.n);
 	view_json_int(j, "stale_artifact_count", (int64_t)p->n_stale_artifacts);
 	view_json_int(j, "superseded_artifact_count",
 		      (int64_t)p->n_superseded_artifacts);

@@ -45,13 +45,23 @@ static const struct graph_node *node_of(const struct table *t, size_t row)
 
 /* ---- the lines ---- */
 
-static const char *marker(const struct view *v, enum graph_state state)
+/* Should it be run again? */
+static bool is_old(const struct table *t, uint32_t node)
 {
+	return t->dag->pipeline.nodes[node].state == GRAPH_STALE ||
+	       outdated_steps_has(&t->dag->outdated, &t->dag->pipeline, node);
+}
+
+static const char *marker(const struct table *t, size_t row)
+{
+	enum graph_state state = node_of(t, row)->state;
+	const struct view *v = t->view;
+
 	if (!v->term.unicode)
 		return state == GRAPH_SUPERSEDED ? "." : "o";
 	if (state == GRAPH_SUPERSEDED)
 		return "·";
-	return state == GRAPH_STALE ? "○" : "●";
+	return is_old(t, t->dag->rows[row]) ? "○" : "●";
 }
 
 /* The dependencies of a node as rows; those that are not shown are left out. */
@@ -65,7 +75,7 @@ static int fill_node(struct table *t, size_t row, struct lane_node *ret)
 		return -ENOMEM;
 	*ret = (struct lane_node){
 		.deps = deps,
-		.marker = marker(t->view, n->state),
+		.marker = marker(t, row),
 	};
 	for (uint32_t k = 0; k < n->n_deps; k++)
 		if (t->row_of[n->deps[k]] != GRAPH_NONE)
@@ -115,6 +125,8 @@ static void step_cell(const struct table *t, size_t row, struct str *out)
 	add_step(t, t->dag->rows[row], out);
 	if (node_of(t, row)->state == GRAPH_STALE)
 		str_addc(out, '*');
+	else if (is_old(t, t->dag->rows[row]))
+		str_addc(out, '!');
 }
 
 static void after_cell(const struct table *t, size_t row, struct str *out)
@@ -170,11 +182,11 @@ static void measure(struct table *t)
 	choose_columns(t);
 }
 
-static enum color row_color(enum graph_state state)
+static enum color row_color(const struct table *t, size_t row)
 {
-	if (state == GRAPH_SUPERSEDED)
+	if (node_of(t, row)->state == GRAPH_SUPERSEDED)
 		return COLOR_DIM;
-	return state == GRAPH_STALE ? COLOR_YELLOW : COLOR_BOLD;
+	return is_old(t, t->dag->rows[row]) ? COLOR_YELLOW : COLOR_BOLD;
 }
 
 /* "[FAIL]", "[INT, incomplete]": what did not go well, before the command.
@@ -243,7 +255,7 @@ static void add_row(struct table *t, size_t row)
 	start = v->out.len;
 	str_addf(&v->out, "%s ", t->lanes[row].text);
 	step_cell(t, row, &cell);
-	view_cell_str(v, row_color(n->state), &cell, t->step_width);
+	view_cell_str(v, row_color(t, row), &cell, t->step_width);
 	if (t->counts)
 		str_addf(&v->out, " %4u %4u %5u", n->n_inputs, n->n_outputs,
 			 n->n_consumed);
@@ -384,6 +396,7 @@ static void add_title(struct dag *d)
 	str_adds(&title, "Pipeline: ");
 	format_count(&title, p->n_steps, "step");
 	add_part(&parts, p->n_stale, "stale step", "stale steps");
+	add_part(&parts, d->outdated.n, "outdated step", "outdated steps");
 	add_part(&parts, p->n_stale_artifacts, "stale artifact",
 		 "stale artifacts");
 	add_part(&parts, p->n_superseded_artifacts, "superseded artifact",
@@ -399,9 +412,12 @@ static void add_legend(struct dag *d)
 {
 	struct str text = STR_INIT;
 
-	str_adds(&text,
-		 "* stale: an input was written again; 'roar run @N' brings "
-		 "a step up to date");
+	if (d->pipeline.n_stale)
+		str_adds(&text, "* stale: an input was written again; ");
+	if (d->outdated.n)
+		str_adds(&text,
+			 "! outdated: a file that it read has changed; ");
+	str_adds(&text, "'roar run @N' brings a step up to date");
 	str_addc(&d->view->out, '\n');
 	add_text(d, COLOR_NONE, &text);
 	str_release(&text);
@@ -433,7 +449,7 @@ int dag_print(struct dag *d)
 	}
 	add_title(d);
 	if (!d->n_rows) {
-		str_adds(out, "No stale steps.\n");
+		str_adds(out, "No stale or outdated steps.\n");
 		return 0;
 	}
 	r = index_rows(&t);
@@ -445,7 +461,7 @@ int dag_print(struct dag *d)
 	str_addc(out, '\n');
 	add_heads(&t);
 	r = add_rows(&t);
-	if (r >= 0 && d->pipeline.n_stale)
+	if (r >= 0 && (d->pipeline.n_stale || d->outdated.n))
 		add_legend(d);
 	return r;
 }

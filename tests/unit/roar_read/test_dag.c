@@ -15,6 +15,7 @@ static void an_empty_session_has_no_steps(void **state)
 	       "  \"artifacts\": [],\n"
 	       "  \"total_steps\": 0,\n"
 	       "  \"stale_count\": 0,\n"
+	       "  \"outdated_count\": 0,\n"
 	       "  \"stale_artifact_count\": 0,\n"
 	       "  \"superseded_artifact_count\": 0,\n"
 	       "  \"session_id\": \"SESSION\",\n"
@@ -119,6 +120,32 @@ static void stale_steps_have_a_star(void **state)
 	expect_part(f, &cmd_dag, "--json", "\"state\": \"superseded\"");
 }
 
+static void outdated_steps_have_an_exclamation_mark(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	put(f, "model.pt", "edited by hand");
+	expect(f, &cmd_dag, "--stale-only", 0,
+	       "Pipeline: 3 steps (1 outdated step)\n\n"
+	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
+	       "○  @3!     1    1     0  @2     python evaluate.py\n\n"
+	       "! outdated: a file that it read has changed; 'roar run @N' brings a "
+	       "step up to date\n",
+	       "");
+	expect_part(f, &cmd_dag, "--json", "  \"outdated_count\": 1,\n");
+	expect_part(f, &cmd_dag, "--json",
+		    "\"state\": \"outdated\",\n      \"outdated_by\": "
+		    "\"DIR/model.pt\"");
+	expect_part(f, &cmd_status, "",
+		    "Stale steps: none\nOutdated steps: @3\n");
+	expect_part(f, &cmd_status, "--json",
+		    "  \"outdated_steps\": [\n    \"@3\"\n  ],\n");
+	/* Stale is more than outdated. */
+	record_prepare(f, "dddd0004", "better features");
+	expect_part(f, &cmd_dag, "", "2 stale steps, 2 stale artifacts");
+}
+
 static void a_rerun_with_the_same_content_is_not_stale(void **state)
 {
 	struct fixture *f = *state;
@@ -126,7 +153,8 @@ static void a_rerun_with_the_same_content_is_not_stale(void **state)
 	record_pipeline(f);
 	record_prepare(f, "dddd0004", "features");
 	expect_part(f, &cmd_dag, "", "Pipeline: 3 steps\n");
-	expect_part(f, &cmd_dag, "--stale-only", "No stale steps.\n");
+	expect_part(f, &cmd_dag, "--stale-only",
+		    "No stale or outdated steps.\n");
 	expect_part(f, &cmd_dag, "--json", "\"state\": \"cached\"");
 }
 
@@ -391,6 +419,7 @@ int main(void)
 		FIXTURE_TEST(without_unicode_the_lines_are_ascii),
 		FIXTURE_TEST(a_diamond_joins_its_branches),
 		FIXTURE_TEST(stale_steps_have_a_star),
+		FIXTURE_TEST(outdated_steps_have_an_exclamation_mark),
 		FIXTURE_TEST(a_rerun_with_the_same_content_is_not_stale),
 		FIXTURE_TEST(expanded_shows_every_execution),
 		FIXTURE_TEST(what_was_moved_depends_on_its_maker),

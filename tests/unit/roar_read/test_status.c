@@ -28,6 +28,7 @@ static void an_empty_session_has_no_artifacts(void **state)
 			 "Run steps: 0\n"
 			 "Last job: none\n"
 			 "Stale steps: none\n"
+			 "Outdated steps: none\n"
 			 "\n"
 			 "No tracked artifacts.\n");
 }
@@ -43,6 +44,7 @@ static void outputs_are_tracked(void **state)
 		"Run steps: 3\n"
 		"Last job: cccc0003 @3 OK (complete) python evaluate.py\n"
 		"Stale steps: none\n"
+		"Outdated steps: none\n"
 		"\n"
 		"Tracked artifacts\n"
 		"  Present   b363e9bc5a3b  8 B         features.bin\n"
@@ -116,7 +118,7 @@ static void a_rerun_upstream_makes_the_rest_stale(void **state)
 		f,
 		"Build steps: 0\nRun steps: 3\nLast job: dddd0004 @1 OK "
 		"(complete) python prepare.py raw.csv\nStale steps: @2, "
-		"@3\n\nTracked artifacts\n  Present   23528095ca5b  9 B         "
+		"@3\nOutdated steps: none\n\nTracked artifacts\n  Present   23528095ca5b  9 B         "
 		"model.pt *\n  Present   a7c4d54776fc  3 B         "
 		"metrics.json *\n  Present   53d942740139  16 B        "
 		"features.bin\nTotal: 3 artifacts, 28 B (3 present, 0 "
@@ -137,11 +139,13 @@ static void jobs_without_files_need_no_graph(void **state)
 			 "Run steps: 2\n"
 			 "Last job: bbbb0002 @2 OK (complete) true 2\n"
 			 "Stale steps: none\n"
+			 "Outdated steps: none\n"
 			 "\n"
 			 "No tracked artifacts.\n");
 	expect_part(f, &cmd_status, "--json", "\"bbbb0002\"");
-	expect_part(f, &cmd_status, "--json",
-		    "  \"stale_steps\": [],\n  \"artifacts\": [],\n");
+	expect_part(
+		f, &cmd_status, "--json",
+		"  \"stale_steps\": [],\n  \"outdated_steps\": [],\n  \"artifacts\": [],\n");
 }
 
 static void the_verdict_of_the_last_job_is_told(void **state)
