@@ -1,6 +1,6 @@
 /* query.h - questions to a record: a store and an argument in, structs out.
  *
- *	target.h       the job or artifact that an argument of the user means
+ *	target.h       the job, session or artifact that an argument of the user means
  *	producer.h     the job that made a content
  *	ancestry.h     all inputs that went into a job
  *	pipeline.h     a session as a graph of steps and artifacts

@@ -181,6 +181,71 @@ static int find_job(struct lookup *l, struct target *ret)
 	return 1;
 }
 
+/* ---- sessions ---- */
+
+/* Does the session's UID (1) or hash (2) start with the word?  The hash of one that was
+ * not closed, or by an earlier version, is computed when `compute` is set. */
+static int matches_session(struct lookup *l, struct store_session *session,
+			   bool compute)
+{
+	char hex[2 * BLAKE3_LEN + 1] = "";
+	size_t len = strlen(l->word);
+	int r;
+
+	if (!compute && !strncasecmp(session->uid, l->word, len))
+		return 1;
+	if (session->has_hash == compute)
+		return 0;
+	if (compute) {
+		r = store_session_hash(l->query->store, session->id,
+				       session->hash, l->err);
+		if (r < 0)
+			return r;
+	}
+	digest_hex(hex, session->hash, BLAKE3_LEN);
+	return strncasecmp(hex, l->word, len) ? 0 : 2;
+}
+
+static int ambiguous_sessions(struct lookup *l)
+{
+	return error_set(l->err, -ENOTUNIQ,
+			 "'%s' is the start of several sessions: give more "
+			 "digits, or a UID that 'roar log --all-sessions' lists",
+			 l->shown);
+}
+
+/* 1 when found, 0 when there is none.  Kept hashes are tried first: computing one reads
+ * all jobs of its session.  Of sessions with the same hash the newest is meant. */
+static int find_session(struct lookup *l, struct target *ret)
+{
+	struct store_session *sessions;
+	size_t n;
+	size_t n_found = 0;
+	int r;
+
+	r = store_sessions(l->query->store, l->query->pool, &sessions, &n,
+			   l->err);
+	if (r < 0)
+		return r;
+	for (int compute = 0; compute < 2 && !n_found; compute++) {
+		for (size_t i = 0; i < n; i++) {
+			r = matches_session(l, &sessions[i], compute);
+			if (r < 0)
+				return r;
+			if (r == 0)
+				continue;
+			n_found += !n_found || r == 1 ||
+				   memcmp(ret->session.hash, sessions[i].hash,
+					  BLAKE3_LEN) != 0;
+			ret->session = sessions[i];
+		}
+	}
+	if (n_found > 1)
+		return ambiguous_sessions(l);
+	ret->kind = TARGET_SESSION;
+	return n_found == 1;
+}
+
 static int ambiguous_artifacts(struct lookup *l,
 			       const struct store_artifact *found, size_t n)
 {
@@ -333,6 +398,12 @@ static int unknown(struct lookup *l, enum target_want want)
 			"job '%s' does not exist: 'roar log --all-sessions' lists "
 			"the jobs",
 			l->shown);
+	if (want == TARGET_WANT_SESSION)
+		return error_set(
+			l->err, -ENOENT,
+			"session '%s' does not exist: 'roar log --all-sessions' "
+			"lists the sessions",
+			l->shown);
 	if (want == TARGET_WANT_ARTIFACT)
 		return error_set(
 			l->err, -ENOENT,
@@ -349,16 +420,34 @@ static int refuse(struct lookup *l, enum target_want want)
 			"'%s' is not a job: use @N, @BN or at least %d digits of a "
 			"job's UID",
 			l->shown, PREFIX_MIN);
+	if (want == TARGET_WANT_SESSION)
+		return error_set(
+			l->err, -EINVAL,
+			"'%s' is not a session: use at least %d digits of its UID "
+			"or hash",
+			l->shown, PREFIX_MIN);
 	return error_set(l->err, -EINVAL,
 			 "'%s' is not a hash: use %d to %d hex digits",
 			 l->shown, PREFIX_MIN, 2 * DIGEST_MAX);
 }
 
+static int refuse_session(struct lookup *l)
+{
+	return error_set(
+		l->err, -EINVAL,
+		"'%s' is a session, and this command takes a job or an "
+		"artifact: 'roar show %s' lists the jobs of the session",
+		l->shown, l->shown);
+}
+
 static int resolve(struct lookup *l, enum target_want want, struct target *ret)
 {
-	bool jobs = want == TARGET_ANY || want == TARGET_WANT_JOB;
-	bool digests = want == TARGET_ANY || want == TARGET_WANT_ARTIFACT;
-	bool paths = want == TARGET_ANY || want == TARGET_WANT_PATH;
+	bool any = want == TARGET_ANY || want == TARGET_ANY_OR_SESSION;
+	bool jobs = any || want == TARGET_WANT_JOB;
+	bool sessions = want == TARGET_ANY_OR_SESSION ||
+			want == TARGET_WANT_SESSION;
+	bool digests = any || want == TARGET_WANT_ARTIFACT;
+	bool paths = any || want == TARGET_WANT_PATH;
 	bool hex = is_hex(l->word);
 	int r = 0;
 
@@ -368,10 +457,17 @@ static int resolve(struct lookup *l, enum target_want want, struct target *ret)
 		return refuse(l, want);
 	if (jobs && hex)
 		r = find_job(l, ret);
+	if (r == 0 && sessions && hex)
+		r = find_session(l, ret);
 	if (r == 0 && digests && hex)
 		r = find_digest(l, ret);
 	if (r == 0 && paths)
 		r = find_path(l, ret);
+	if (r == 0 && want == TARGET_ANY && hex) {
+		r = find_session(l, ret);
+		if (r > 0)
+			return refuse_session(l);
+	}
 	if (r == 0)
 		r = unknown(l, want);
 	return r < 0 ? r : 0;

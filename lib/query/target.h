@@ -1,9 +1,11 @@
-/* target.h - the job or artifact that an argument of the user means.
+/* target.h - the job, session or artifact that an argument of the user means.
  *
  *	@N, @BN		step N (build step N) of the active session, latest run
  *	@N.M, @BN.M	execution M of that step
- *	8 hex digits	job UID (or a unique prefix of at least 4), else artifact
- *	hex prefix	artifact by any digest (at least 4 digits, unique)
+ *	8 hex digits	job UID (or a unique prefix of at least 4), else session,
+ *			else artifact
+ *	hex prefix	session by UID or hash, else artifact by any digest (at
+ *			least 4 digits, unique)
  *	s3://B/K	place of a recorded object
  *	anything else	path of a recorded file, relative to the directory `cwd` */
 #ifndef ROAR_QUERY_TARGET_H
@@ -14,13 +16,17 @@
 
 struct query;
 
-enum target_kind { TARGET_JOB, TARGET_ARTIFACT };
+enum target_kind { TARGET_JOB, TARGET_ARTIFACT, TARGET_SESSION };
 
 enum target_want {
+	/* A job or an artifact.  The name of a session is -EINVAL, with a sentence
+	 * that says so. */
 	TARGET_ANY,
+	TARGET_ANY_OR_SESSION,
 	TARGET_WANT_JOB, /* --job */
 	TARGET_WANT_ARTIFACT, /* --artifact HASH */
 	TARGET_WANT_PATH, /* --path P */
+	TARGET_WANT_SESSION, /* --session REF */
 };
 
 /* An argument such as "@N", before anything is looked up. */
@@ -41,6 +47,7 @@ struct target {
 	enum target_kind kind;
 	struct store_job job; /* TARGET_JOB */
 	struct store_artifact artifact; /* TARGET_ARTIFACT */
+	struct store_session session; /* TARGET_SESSION */
 	const char *path; /* the artifact was named by this path; else NULL */
 };
 

@@ -58,13 +58,15 @@ struct store_session {
 	int64_t n_steps; /* distinct steps of kind run */
 	int64_t n_build_steps;
 	int64_t n_files; /* kept inputs and outputs, as counted by its jobs */
+	bool has_hash; /* it was closed, by a version of roar that keeps the hash */
+	uint8_t hash[BLAKE3_LEN]; /* store_session_hash() when it was closed */
 };
 
 /* The active session, created when there is none (inside a transaction). */
 int store_session_active(struct store *s, bool create,
 			 struct store_session *ret, struct roar_error *err);
 
-/* Closes the active session and starts a new one. */
+/* Closes the active session, keeps its hash, and starts a new one. */
 int store_session_reset(struct store *s, struct store_session *ret_old,
 			struct store_session *ret_new, struct roar_error *err);
 
@@ -212,7 +214,8 @@ int store_checkpoint_shard_add(struct store *s, int64_t job_id,
 			       const struct store_shard *row,
 			       struct roar_error *err);
 
-/* Adds a tag of the job's outputs (lineage/tag.h); idempotent. */
+/* Adds a tag of the job's outputs (lineage/tag.h); idempotent.  Returns 1 if
+ * it is new, 0 if the job had it.  See store_tag.h. */
 int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
 		  struct roar_error *err);
 

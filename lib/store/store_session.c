@@ -16,6 +16,7 @@ static void read_session(struct statement *q, struct store_session *ret)
 	ret->n_steps = column_int(q);
 	ret->n_build_steps = column_int(q);
 	ret->n_files = column_int(q);
+	ret->has_hash = column_blob(q, ret->hash, BLAKE3_LEN);
 }
 
 /* 1 and the active session, or 0. */
@@ -83,13 +84,17 @@ static int close_session(struct store *s, struct store_session *session,
 			 struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int r = statement_open(s, SQL_SESSION_CLOSE, &q, err);
+	int r = store_session_hash(s, session->id, session->hash, err);
 
+	if (r == 0)
+		r = statement_open(s, SQL_SESSION_CLOSE, &q, err);
 	if (r < 0)
 		return r;
+	session->has_hash = true;
 	session->closed_ns = clock_now_ns();
 	statement_int(&q, session->id);
 	statement_int(&q, session->closed_ns);
+	statement_blob(&q, session->hash, BLAKE3_LEN);
 	return statement_run(&q, err);
 }
 

@@ -10,7 +10,7 @@
 
 #define SESSION_COLUMNS                                            \
 	"SELECT id, uid, created_ns, closed_ns, n_jobs, n_steps, " \
-	"n_build_steps, n_files FROM sessions "
+	"n_build_steps, n_files, hash FROM sessions "
 
 /* CROSS JOIN keeps SQLite from starting at the paths.  The ETag is looked for where
  * there is an object (ftype 32) only. */
@@ -57,6 +57,21 @@
 	"SELECT id FROM (SELECT id FROM artifacts WHERE " digest \
 	" >= ?1 AND " digest " < ?2 ORDER BY " digest " LIMIT ?3)"
 
+/* Labels of one kind of entity, which has the column `id`. */
+/* clang-format off */
+#define LABEL_ADD(id)                                              \
+	"INSERT INTO labels (" id ", version, created_ns, origin, " \
+	"document) VALUES (?1, ?2, ?3, ?4, ?5)"
+#define LABEL_COLUMNS(id) \
+	"SELECT " id ", version, created_ns, origin, document FROM labels "
+#define LABEL_HISTORY(id) \
+	LABEL_COLUMNS(id) "WHERE " id " = ?1 ORDER BY version DESC LIMIT ?2"
+#define LABELS_CURRENT(id)                                             \
+	LABEL_COLUMNS(id) "l WHERE " id " IS NOT NULL AND version = "   \
+	"(SELECT max(version) FROM labels x WHERE x." id " = l." id ") " \
+	"ORDER BY " id
+/* clang-format on */
+
 /* The statements name the columns of digests one by one, in this order. */
 _Static_assert(EVENT_FTYPE_OBJECT == 32, "the statements have the number");
 _Static_assert(DIGEST_ALGO_END == DIGEST_GIT_BLOB + 1, "each has a column");
@@ -71,7 +86,8 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_SESSIONS] = SESSION_COLUMNS "ORDER BY id",
 	[SQL_SESSION_ADD] =
 		"INSERT INTO sessions (uid, created_ns) VALUES (?1, ?2)",
-	[SQL_SESSION_CLOSE] = "UPDATE sessions SET closed_ns = ?2 WHERE id = ?1",
+	[SQL_SESSION_CLOSE] = "UPDATE sessions SET closed_ns = ?2, hash = ?3 "
+			      "WHERE id = ?1",
 	[SQL_SESSION_COUNT] =
 		"UPDATE sessions SET n_jobs = n_jobs + ?2, "
 		"n_steps = n_steps + ?3, n_build_steps = n_build_steps + ?4, "
@@ -229,10 +245,32 @@ static const char *const texts[SQL_ENUM_END] = {
 		"SELECT u.job_id, u.role, p.path FROM job_collections u "
 		"CROSS JOIN paths p ON p.id = u.path_id "
 		"WHERE u.collection_id = ?1 ORDER BY u.job_id DESC LIMIT 1",
+	[SQL_LABEL_SESSION_ADD] = LABEL_ADD("session_id"),
+	[SQL_LABEL_SESSION_HISTORY] = LABEL_HISTORY("session_id"),
+	[SQL_LABEL_SESSIONS] = LABELS_CURRENT("session_id"),
+	[SQL_LABEL_JOB_ADD] = LABEL_ADD("job_id"),
+	[SQL_LABEL_JOB_HISTORY] = LABEL_HISTORY("job_id"),
+	[SQL_LABEL_JOBS] = LABELS_CURRENT("job_id"),
+	[SQL_LABEL_ARTIFACT_ADD] = LABEL_ADD("artifact_id"),
+	[SQL_LABEL_ARTIFACT_HISTORY] = LABEL_HISTORY("artifact_id"),
+	[SQL_LABEL_ARTIFACTS] = LABELS_CURRENT("artifact_id"),
 
 	[SQL_TAG_ADD] =
 		"INSERT INTO job_tags (job_id, action, kind, value, origin) "
 		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+	/* Without a value, all of the kind. */
+	[SQL_TAG_REMOVE] = "DELETE FROM job_tags WHERE job_id = ?1 "
+			   "AND action = ?2 AND kind = ?3 "
+			   "AND (?4 = '' OR value = ?4) "
+			   "RETURNING job_id, action, kind, value, origin",
+	[SQL_TAG_HISTORY_ADD] =
+		"INSERT INTO tag_history (job_id, n, created_ns, removed, "
+		"action, kind, value, origin) VALUES (?1, "
+		"(SELECT coalesce(max(n), 0) + 1 FROM tag_history "
+		"WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_TAG_HISTORY] = "SELECT created_ns, removed, job_id, action, kind, "
+			    "value, origin FROM tag_history "
+			    "WHERE job_id = ?1 ORDER BY n",
 	[SQL_TAGS_OF_JOB] = "SELECT job_id, action, kind, value, origin "
 			    "FROM job_tags WHERE job_id = ?1 "
 			    "ORDER BY action, kind, value",

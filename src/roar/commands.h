@@ -27,6 +27,7 @@ extern const struct command cmd_get;
 extern const struct command cmd_hash;
 extern const struct command cmd_init;
 extern const struct command cmd_inputs;
+extern const struct command cmd_label;
 extern const struct command cmd_log;
 extern const struct command cmd_pop;
 extern const struct command cmd_proxy;
@@ -37,6 +38,7 @@ extern const struct command cmd_session;
 extern const struct command cmd_shards;
 extern const struct command cmd_show;
 extern const struct command cmd_status;
+extern const struct command cmd_tag;
 extern const struct command cmd_tracer;
 extern const struct command cmd_verify;
 

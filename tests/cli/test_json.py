@@ -8,9 +8,10 @@ import pytest
 
 LOG_JOB = {"job_uid", "step_ref", "step_number", "kind", "name", "attempt",
            "command", "started_at", "duration_s", "status", "exit_code",
-           "verdict", "inputs_count", "outputs_count", "session_uid"}
+           "verdict", "inputs_count", "outputs_count", "session_uid",
+           "labels"}
 SESSION = {"uid", "created_at", "closed_at", "jobs", "run_steps",
-           "build_steps"}
+           "build_steps", "labels"}
 FILE = {"path", "role", "digests", "digest_by", "size_bytes", "type", "intermediate",
         "filter", "read_order", "write_order", "reader_pid", "writer_pid",
         "read_bytes", "written_bytes", "renamed_from", "implied_by", "object"}
@@ -93,7 +94,7 @@ def test_show_job_without_a_repository_has_no_git(project):
 def test_show_artifact(recorded):
     shown = recorded.json("show", "out")
     assert set(shown) == {"type", "digests", "size_bytes", "first_seen_at",
-                          "first_path", "paths", "tags", "made_by",
+                          "first_path", "paths", "labels", "tags", "made_by",
                           "used_by", "checkpoint"}
     assert set(shown["paths"][0]) == {"path", "state"}
     for use in shown["made_by"] + shown["used_by"]:

@@ -187,7 +187,8 @@ static void add_json(struct log *l)
 	struct json j = json_writer(&v->out, true);
 
 	json_put_object(&j);
-	view_json_session(&j, "session", v->has_session ? &v->session : NULL);
+	view_json_session(v, &j, "session",
+			  v->has_session ? &v->session : NULL);
 	view_json_int(&j, "total_jobs", l->n_total);
 	json_put_key(&j, "jobs");
 	json_put_array(&j);

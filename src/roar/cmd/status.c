@@ -313,7 +313,8 @@ static void add_json(struct status *s)
 	bool session = s->view->has_session;
 
 	json_put_object(&j);
-	view_json_session(&j, "session", session ? &s->view->session : NULL);
+	view_json_session(s->view, &j, "session",
+			  session ? &s->view->session : NULL);
 	view_json_text(&j, "dag_hash", session ? s->hash : NULL);
 	json_steps(s, &j);
 	json_artifacts(s, &j);

@@ -3,6 +3,7 @@
 
 #include "show/dag.h"
 #include "ui/view.h"
+#include "ui/view_labels.h"
 
 static void json_hash(const struct dag *d, struct json *j, const char *key,
 		      int64_t artifact)
@@ -16,15 +17,6 @@ static void json_hash(const struct dag *d, struct json *j, const char *key,
 	if (digests)
 		digest_hex(hex, digests->blake3, BLAKE3_LEN);
 	view_json_text(j, key, digests ? hex : NULL);
-}
-
-/* Labels are not recorded yet; the field is there so that readers need not
- * care. */
-static void json_labels(struct json *j)
-{
-	json_put_key(j, "labels");
-	json_put_object(j);
-	json_end(j);
 }
 
 static void json_numbers(const struct dag *d, struct json *j, const char *key,
@@ -76,7 +68,7 @@ static void json_node(const struct dag *d, struct json *j, uint32_t node)
 	view_json_text(j, "step_name", job->name[0] ? job->name : NULL);
 	view_json_int(j, "exit_code", job->exit_code);
 	view_json_text(j, "verdict", view_verdict_word(job));
-	json_labels(j);
+	view_json_labels(d->view, j, LABEL_JOB, job->id);
 	json_end(j);
 }
 
@@ -103,14 +95,14 @@ static void json_artifact(const struct dag *d, struct json *j,
 	json_refs(d, j, "consumer_refs", a->consumers, a->n_consumers);
 	view_json_bool(j, "is_terminal", a->is_terminal);
 	json_hash(d, j, "superseded_by", a->superseded_by);
-	json_labels(j);
+	view_json_labels(d->view, j, LABEL_ARTIFACT, a->artifact);
 	json_end(j);
 }
 
 static void json_counts(const struct dag *d, struct json *j)
 {
 	const struct pipeline *p = &d->pipeline;
-	const struct view *v = d->view;
+	struct view *v = d->view;
 
 	view_json_int(j, "total_steps", (int64_t)p->n_steps);
 	view_json_int(j, "stale_count", (int64_t)p->n_stale);
@@ -120,7 +112,8 @@ static void json_counts(const struct dag *d, struct json *j)
 		      (int64_t)p->n_superseded_artifacts);
 	view_json_text(j, "session_id", v->has_session ? v->session.uid : NULL);
 	view_json_bool(j, "is_expanded", d->expanded);
-	json_labels(j);
+	view_json_labels(v, j, LABEL_SESSION,
+			 v->has_session ? v->session.id : 0);
 }
 
 void dag_json(struct dag *d)

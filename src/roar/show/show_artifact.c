@@ -14,6 +14,7 @@
 #include "show/show_object.h"
 #include "show/show_tags.h"
 #include "ui/view.h"
+#include "ui/view_labels.h"
 
 enum {
 	READ_MAX = 256 << 20
@@ -351,6 +352,7 @@ static int add_text(struct block *b, struct roar_error *err)
 	int r;
 
 	add_facts(b);
+	view_labels(b->view, LABEL_ARTIFACT, b->artifact->id);
 	r = show_tags_text(b->view, &tags, 0, b->options, err);
 	if (r < 0)
 		return r;
@@ -430,6 +432,7 @@ static int add_json(struct block *b, struct roar_error *err)
 		json_end(&j);
 	}
 	json_end(&j);
+	view_json_labels(b->view, &j, LABEL_ARTIFACT, a->id);
 	r = show_tags_json(b->view, &b->tags, &j, err);
 	if (r < 0)
 		return r;

@@ -11,6 +11,7 @@
 #include "show/show_job.h"
 #include "show/show_shards.h"
 #include "ui/view.h"
+#include "ui/view_labels.h"
 
 static int read_block(struct job_block *b, struct roar_error *err)
 {
@@ -423,6 +424,7 @@ static int add_text(struct job_block *b, struct roar_error *err)
 	add_observation(b->view, b->job);
 	add_git(b->view, b->job);
 	add_machine(b->view, b->job);
+	view_labels(b->view, LABEL_JOB, b->job->id);
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
 	for (size_t i = 0; r >= 0 && i < JOB_BLOCK_ROLES; i++)
 		r = add_role(b, job_block_roles[i], err);

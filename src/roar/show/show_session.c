@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "show/show.h"
 #include "ui/view.h"
+#include "ui/view_labels.h"
 
 struct block {
 	struct view *view;
@@ -55,6 +56,7 @@ static void add_facts(struct block *b)
 	str_addf(&v->out, "%lld\n", (long long)s->n_build_steps);
 	view_label(v, "Run steps:");
 	str_addf(&v->out, "%lld\n", (long long)s->n_steps);
+	view_labels(v, LABEL_SESSION, s->id);
 }
 
 static void add_step(struct view *v, const struct store_job *job)
@@ -110,7 +112,7 @@ static void add_json(struct block *b)
 
 	json_put_object(&j);
 	view_json_text(&j, "type", "session");
-	view_json_session(&j, "session", b->session);
+	view_json_session(b->view, &j, "session", b->session);
 	view_json_text(&j, "dag_hash", b->session ? b->hash : NULL);
 	json_put_key(&j, "jobs");
 	json_put_array(&j);

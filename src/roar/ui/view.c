@@ -48,6 +48,8 @@ void view_close(struct view *v)
 	v->store = NULL;
 	project_release(&v->project);
 	query_release(&v->query);
+	for (int i = 0; i < LABEL_ENTITY_END; i++)
+		map_release(&v->labels[i]);
 	str_release(&v->out);
 	pool_release(&v->pool);
 }

@@ -19,6 +19,7 @@
 #include "project/project.h"
 #include "query/query.h"
 #include "store/store.h"
+#include "store/store_label.h"
 
 enum {
 	VIEW_HASH_DIGITS = 12, /* of a content hash in a table */
@@ -37,6 +38,9 @@ struct view {
 	struct query query; /* of store, into pool */
 	struct store_session *sessions; /* all; read by view_session_uid() */
 	size_t n_sessions;
+	/* id -> document, of all that have labels; read by view_labels.c */
+	struct map labels[LABEL_ENTITY_END];
+	bool has_labels[LABEL_ENTITY_END];
 };
 
 #define VIEW_INIT ((struct view){ .project = { .dirfd = -1 } })
@@ -117,7 +121,7 @@ void view_json_digests(struct json *j, const char *key,
 		       const struct digests *d);
 
 /* {"uid", "created_at", "closed_at", ...} under `key`; null without session. */
-void view_json_session(struct json *j, const char *key,
+void view_json_session(struct view *v, struct json *j, const char *key,
 		       const struct store_session *session);
 
 /* The fields of a job in a row of the table; the caller opens and closes the object and may

@@ -7,6 +7,7 @@
 #include "event/event.h"
 #include "lineage/fold.h"
 #include "ui/view.h"
+#include "ui/view_labels.h"
 
 void view_json_time(struct json *j, const char *key, int64_t time_ns)
 {
@@ -92,7 +93,7 @@ void view_json_digests(struct json *j, const char *key, const struct digests *d)
 	json_end(j);
 }
 
-void view_json_session(struct json *j, const char *key,
+void view_json_session(struct view *v, struct json *j, const char *key,
 		       const struct store_session *session)
 {
 	json_put_key(j, key);
@@ -107,6 +108,7 @@ void view_json_session(struct json *j, const char *key,
 	view_json_int(j, "jobs", session->n_jobs);
 	view_json_int(j, "run_steps", session->n_steps);
 	view_json_int(j, "build_steps", session->n_build_steps);
+	view_json_labels(v, j, LABEL_SESSION, session->id);
 	json_end(j);
 }
 
@@ -127,6 +129,7 @@ void view_json_job(struct view *v, struct json *j, const struct store_job *job)
 	view_json_int(j, "inputs_count", job->n_inputs);
 	view_json_int(j, "outputs_count", job->n_outputs);
 	view_json_text(j, "session_uid", view_session_uid(v, job->session_id));
+	view_json_labels(v, j, LABEL_JOB, job->id);
 }
 
 void view_json_job_ref(struct view *v, struct json *j, const char *key,

@@ -88,6 +88,82 @@ static void content_that_was_never_identified_is_no_data(void **state)
 	assert_int_equal(resolve(f, "x", TARGET_ANY, &t), -ENODATA);
 }
 
+/* The hash of the active session, as digits. */
+static void session_hex(struct fixture *f, char hex[2 * BLAKE3_LEN + 1])
+{
+	uint8_t hash[BLAKE3_LEN];
+
+	assert_int_equal(
+		store_session_hash(f->store, f->session.id, hash, NULL), 0);
+	digest_hex(hex, hash, BLAKE3_LEN);
+}
+
+static void sessions_are_found_by_uid_and_hash_closed_or_not(void **state)
+{
+	struct fixture *f = *state;
+	struct store_session old;
+	struct store_session new;
+	char hex[2 * BLAKE3_LEN + 1];
+	struct target t;
+
+	record_pipeline(f);
+	session_hex(f, hex);
+	for (int closed = 0; closed < 2; closed++) {
+		assert_int_equal(resolve(f, hex, TARGET_ANY_OR_SESSION, &t), 0);
+		assert_int_equal(t.kind, TARGET_SESSION);
+		assert_int_equal(t.session.id, f->session.id);
+		hex[8] = '\0';
+		assert_int_equal(resolve(f, hex, TARGET_WANT_SESSION, &t), 0);
+		assert_int_equal(t.session.id, f->session.id);
+		assert_int_equal(resolve(f, hex, TARGET_ANY, &t), -EINVAL);
+		assert_int_equal(resolve(f, f->session.uid,
+					 TARGET_ANY_OR_SESSION, &t),
+				 0);
+		assert_int_equal(t.session.id, f->session.id);
+		assert_int_equal(store_begin(f->store, NULL), 0);
+		assert_int_equal(
+			store_session_reset(f->store, &old, &new, NULL), 0);
+		assert_int_equal(store_commit(f->store, NULL), 0);
+	}
+	assert_int_equal(resolve(f, "ffffffff", TARGET_WANT_SESSION, &t),
+			 -ENOENT);
+	assert_int_equal(resolve(f, "x", TARGET_WANT_SESSION, &t), -EINVAL);
+}
+
+/* Eight digits: a job before a session, a session before content. */
+static void a_job_comes_before_a_session_with_the_same_digits(void **state)
+{
+	struct fixture *f = *state;
+	char hex[2 * BLAKE3_LEN + 1];
+	struct target t;
+
+	record_pipeline(f);
+	session_hex(f, hex);
+	hex[8] = '\0';
+	record_prepare(f, hex, "features"); /* changes the hash */
+	assert_int_equal(resolve(f, hex, TARGET_ANY_OR_SESSION, &t), 0);
+	assert_int_equal(t.kind, TARGET_JOB);
+}
+
+/* Sessions without jobs all have one hash. */
+static void of_sessions_with_the_same_hash_the_newest_is_meant(void **state)
+{
+	struct fixture *f = *state;
+	struct store_session old;
+	struct store_session new;
+	char hex[2 * BLAKE3_LEN + 1];
+	struct target t;
+
+	session_hex(f, hex);
+	assert_int_equal(store_begin(f->store, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(
+			store_session_reset(f->store, &old, &new, NULL), 0);
+	assert_int_equal(store_commit(f->store, NULL), 0);
+	assert_int_equal(resolve(f, hex, TARGET_WANT_SESSION, &t), 0);
+	assert_int_equal(t.session.id, old.id);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +171,9 @@ int main(void)
 		FIXTURE_TEST(paths_and_hashes_are_artifacts),
 		FIXTURE_TEST(a_path_may_lead_through_a_link),
 		FIXTURE_TEST(content_that_was_never_identified_is_no_data),
+		FIXTURE_TEST(sessions_are_found_by_uid_and_hash_closed_or_not),
+		FIXTURE_TEST(a_job_comes_before_a_session_with_the_same_digits),
+		FIXTURE_TEST(of_sessions_with_the_same_hash_the_newest_is_meant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,8 @@ static void json_names_every_field(void **state)
 		    "      \"verdict\": \"complete\",\n"
 		    "      \"inputs_count\": 1,\n"
 		    "      \"outputs_count\": 1,\n"
-		    "      \"session_uid\": \"SESSION\"\n"
+		    "      \"session_uid\": \"SESSION\",\n"
+		    "      \"labels\": {}\n"
 		    "    }\n"
 		    "  ]\n"
 		    "}\n");

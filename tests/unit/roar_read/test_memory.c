@@ -81,7 +81,7 @@ static void tag(struct fixture *f, enum tag_action action, const char *kind,
 	struct tag tag = { (uint8_t)action, TAG_USER, kind, value };
 
 	assert_int_equal(store_begin(f->store, NULL), 0);
-	assert_int_equal(store_tag_add(f->store, f->job.id, &tag, NULL), 0);
+	assert_int_equal(store_tag_add(f->store, f->job.id, &tag, NULL), 1);
 	assert_int_equal(store_commit(f->store, NULL), 0);
 }
 

@@ -262,8 +262,8 @@ static void a_closed_session_is_found_by_its_uid(void **state)
 	expect_part(f, &cmd_show, words + strlen("--session "),
 		    "Session SESSION (closed)\n");
 	expect_part(f, &cmd_show, f->session.uid, "Session SESSION (closed)\n");
-	expect(f, &cmd_show, "--session zzzz", 1, "",
-	       "roar: session 'zzzz' does not exist: 'roar log "
+	expect(f, &cmd_show, "--session ffff", 1, "",
+	       "roar: session 'ffff' does not exist: 'roar log "
 	       "--all-sessions' lists the sessions\n");
 }
 

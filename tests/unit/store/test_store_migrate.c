@@ -131,6 +131,24 @@ static void version_2_has_two_digests_more_and_no_digest_cache(void **state)
 	"1, zeroblob(16), '', 'ebpf', '', '', '', '', '', '', '', "   \
 	"'', '', '', '', ''); INSERT INTO paths VALUES (1, '/p'); "
 
+static void version_9_begins_the_history_with_the_tags_there_are(void **state)
+{
+	struct fixture *f = *state;
+
+	make_version(f, 8,
+		     A_JOB "INSERT INTO job_tags VALUES (5, 0, 'license', "
+			   "'MIT', 0), (5, 1, 'license', '', 0)");
+	open_store(f, 0);
+	assert_int_equal(count(f, "SELECT sum(n) FROM tag_history WHERE "
+				  "job_id = 5 AND NOT removed "
+				  "AND created_ns = 2"),
+			 1 + 2);
+	assert_int_equal(count(f, "SELECT count(*) FROM sessions "
+				  "WHERE hash IS NULL"),
+			 1);
+	ok(f, store_check(f->s, &f->err));
+}
+
 /* What was recorded before anybody counted. */
 static void version_3_does_not_know_bytes_of_older_rows(void **state)
 {
@@ -211,6 +229,7 @@ int main(void)
 		STORE_TEST(database_newer_than_the_steps_is_refused),
 		STORE_TEST(older_database_cannot_be_migrated_readonly),
 		EMPTY_TEST(version_2_has_two_digests_more_and_no_digest_cache),
+		EMPTY_TEST(version_9_begins_the_history_with_the_tags_there_are),
 		EMPTY_TEST(version_3_does_not_know_bytes_of_older_rows),
 		EMPTY_TEST(version_5_reads_rows_of_version_4_as_before),
 		EMPTY_TEST(version_6_reads_rows_of_version_5_as_before),

@@ -1,7 +1,7 @@
 /* test_tag.c - tags of jobs. */
 #include "fixture.h"
 
-#include "lineage/tag.h"
+#include "store/store_tag.h"
 
 static void add(struct fixture *f, int64_t job_id, enum tag_action action,
 		const char *kind, const char *value)
@@ -101,10 +101,39 @@ static void outside_a_transaction_nothing_is_added(void **state)
 	assert_int_equal(count(f, "SELECT count(*) FROM job_tags"), 0);
 }
 
+static void every_change_is_in_the_history(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = add_job(f, "a1", "x", 1, 0);
+	struct tag kind = { TAG_ADD, TAG_USER, "license", "" };
+	struct tag_change *changes;
+	struct job_tag *list;
+	size_t n = 0;
+
+	add(f, id, TAG_ADD, "license", "MIT");
+	add(f, id, TAG_ADD, "license", "MIT");
+	add(f, id, TAG_ADD, "license", "GPL");
+	add(f, id, TAG_BLOCK, "license", "");
+	ok(f, store_begin(f->s, &f->err));
+	ok(f, store_tag_remove(f->s, id, &kind, &f->pool, &n, &f->err));
+	ok(f, store_commit(f->s, &f->err));
+	assert_int_equal(n, 2);
+	assert_int_equal(tags_of(f, id, &list), 1);
+	assert_int_equal(list[0].tag.action, TAG_BLOCK);
+	ok(f, store_tag_history(f->s, &f->pool, id, &changes, &n, &f->err));
+	assert_int_equal(n, 5);
+	assert_string_equal(changes[1].tag.tag.value, "GPL");
+	assert_int_equal(changes[2].tag.tag.action, TAG_BLOCK);
+	assert_false(changes[2].removed);
+	assert_true(changes[3].removed && changes[4].removed);
+	assert_true(changes[4].created_ns >= changes[0].created_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(all_fields_come_back),
+		STORE_TEST(every_change_is_in_the_history),
 		STORE_TEST(the_same_tag_twice_is_one),
 		STORE_TEST(a_session_has_the_tags_of_its_jobs),
 		STORE_TEST(they_go_with_their_job),
