@@ -32,6 +32,7 @@ extern const struct command cmd_log;
 extern const struct command cmd_pop;
 extern const struct command cmd_proxy;
 extern const struct command cmd_put;
+extern const struct command cmd_reproduce;
 extern const struct command cmd_reset;
 extern const struct command cmd_run;
 extern const struct command cmd_session;

@@ -1,0 +1,294 @@
+/* plan.c - the recipe for what the user named, and what speaks against it */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/quote.h"
+#include "base/vec.h"
+#include "hash/digest/digest_cache.h"
+#include "hash/user_cache.h"
+#include "keep/keep.h"
+#include "lineage/filter.h"
+#include "lineage/fold.h"
+#include "lineage/redact.h"
+#include "query/presence.h"
+#include "query/producer.h"
+#include "reproduce/reproduce.h"
+#include "run/argv_json.h"
+#include "ui/view.h"
+
+/* Bytes that a plan reads of files whose stamp has changed. */
+enum { PLAN_READS = 256 << 20 };
+
+void reproduce_release(struct reproduce *p)
+{
+	recipe_release(&p->recipe);
+	free(p->notes);
+}
+
+int reproduce_note(struct reproduce *p, bool stops, const char *fmt, ...)
+{
+	struct reproduce_note *note = VEC_PUSH(p->notes, p->n_notes,
+					       p->cap_notes);
+	CLEANUP(str_release) struct str text = STR_INIT;
+	va_list ap;
+
+	if (!note)
+		return -ENOMEM;
+	va_start(ap, fmt);
+	str_addv(&text, fmt, ap);
+	va_end(ap);
+	note->stops = stops;
+	note->text = str_error(&text) < 0 ?
+			     NULL :
+			     pool_strdup(&p->view->pool, text.data);
+	if (note->text)
+		return 0;
+	p->n_notes--;
+	return -ENOMEM;
+}
+
+const char *reproduce_step_ref(struct reproduce *p,
+			       const struct recipe_step *step)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	const char *copy;
+
+	view_step_full(p->view, &text, step->job);
+	copy = pool_strdup(&p->view->pool, str_cstr(&text));
+	return copy ? copy : "";
+}
+
+/* ---- what speaks against it ---- */
+
+static const char *shown(struct reproduce *p, const char *path)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	const char *copy;
+
+	view_path(p->view, &text, path);
+	copy = pool_printf(&p->view->pool, "%.400s", str_cstr(&text));
+	return copy ? copy : "";
+}
+
+static bool has_secrets(char *const argv[])
+{
+	for (size_t i = 0; argv[i]; i++)
+		if (strstr(argv[i], REDACTED))
+			return true;
+	return false;
+}
+
+static int check_command(struct reproduce *p, const struct recipe_step *step)
+{
+	const char *ref = reproduce_step_ref(p, step);
+
+	if (!step->argv)
+		return reproduce_note(p, true,
+				      "the command of step %s cannot be read "
+				      "from the record",
+				      ref);
+	if (has_secrets(step->argv))
+		return reproduce_note(p, true,
+				      "step %s was recorded without the "
+				      "secrets of its command line, and cannot "
+				      "be run without them",
+				      ref);
+	if (!step->place)
+		return reproduce_note(p, true,
+				      "step %s ran in '%s', which has no place "
+				      "in a new directory",
+				      ref, shown(p, step->job->cwd));
+	return 0;
+}
+
+/* What it wrote elsewhere would be overwritten there. */
+static int check_outputs(struct reproduce *p, const struct recipe_step *step)
+{
+	const char *place;
+	int r = 0;
+
+	for (size_t i = 0; i < step->n_files && r == 0; i++) {
+		const struct store_file *row = &step->files[i];
+
+		if (row->role != LINEAGE_OUTPUT)
+			continue;
+		r = recipe_place(&p->recipe.roots, &p->view->pool, row->path,
+				 &place);
+		if (r == 0 && !place)
+			r = reproduce_note(
+				p, true,
+				"step %s wrote '%s', which is outside of the "
+				"new directory and would be overwritten",
+				reproduce_step_ref(p, step),
+				shown(p, row->path));
+	}
+	return r;
+}
+
+static int check_record(struct reproduce *p, const struct recipe_step *step)
+{
+	const struct store_job *job = step->job;
+	const char *ref = reproduce_step_ref(p, step);
+	int r = 0;
+
+	if (!job->complete)
+		r = reproduce_note(p, false,
+				   "the record of step %s is incomplete, so "
+				   "files may be missing: 'roar show %s' has "
+				   "the reasons",
+				   ref, job->uid);
+	if (r == 0 && job->status == STORE_INTERRUPTED)
+		r = reproduce_note(p, false,
+				   "step %s was interrupted when it was "
+				   "recorded",
+				   ref);
+	if (r == 0 && job->git_n_left_out)
+		r = reproduce_note(p, false,
+				   "%lld uncommitted files are not in the "
+				   "snapshot of step %s: 'roar show %s' lists "
+				   "them",
+				   (long long)job->git_n_left_out, ref,
+				   job->uid);
+	if (r == 0 && *job->git_note)
+		r = reproduce_note(p, false, "git, step %s: %.600s", ref,
+				   job->git_note);
+	return r;
+}
+
+static int check_code(struct reproduce *p, const struct recipe_code *code)
+{
+	const char *what = *code->snapshot ? "snapshot" : "commit";
+	int r = 0;
+
+	if (!code->place)
+		r = reproduce_note(p, true,
+				   "the work tree '%s' has no place in a new "
+				   "directory",
+				   shown(p, code->root));
+	if (r == 0 && !code->found_in && !*code->remote)
+		r = reproduce_note(p, true,
+				   "the %s %.12s is not in a repository here, "
+				   "and no remote was recorded",
+				   what, code->tree);
+	else if (r == 0 && !code->found_in && *code->snapshot)
+		r = reproduce_note(p, false,
+				   "the snapshot %.12s is not in a repository "
+				   "here: it can be fetched only if it was "
+				   "pushed to the remote",
+				   code->tree);
+	if (r == 0 && code->has_submodules)
+		r = reproduce_note(p, false,
+				   "the code has submodules, which are not "
+				   "restored");
+	return r;
+}
+
+static int check_input(struct reproduce *p, const struct recipe_input *input)
+{
+	if (input->source != RECIPE_MISSING)
+		return 0;
+	return reproduce_note(p, true, "the input '%s' is missing: %s",
+			      shown(p, input->row->path), input->why);
+}
+
+static int check(struct reproduce *p)
+{
+	const struct recipe *recipe = &p->recipe;
+	bool known = false;
+	int r = 0;
+
+	for (size_t i = 0; i < recipe->n_codes && r == 0; i++)
+		r = check_code(p, recipe->codes[i]);
+	for (size_t i = 0; i < recipe->n_inputs && r == 0; i++)
+		r = check_input(p, &recipe->inputs[i]);
+	for (size_t i = 0; i < recipe->n_steps && r == 0; i++) {
+		r = check_command(p, &recipe->steps[i]);
+		if (r == 0)
+			r = check_outputs(p, &recipe->steps[i]);
+		if (r == 0)
+			r = check_record(p, &recipe->steps[i]);
+		known |= recipe->steps[i].needs.n ||
+			 recipe->steps[i].needs.n_interpreters;
+	}
+	if (r == 0 && !known)
+		r = reproduce_note(p, false,
+				   "no packages were recorded: the steps use "
+				   "those of this machine");
+	return r;
+}
+
+/* ---- the recipe ---- */
+
+static int read_commands(struct reproduce *p)
+{
+	size_t n;
+	int r = 0;
+
+	for (size_t i = 0; i < p->recipe.n_steps && r != -ENOMEM; i++) {
+		struct recipe_step *step = &p->recipe.steps[i];
+
+		r = argv_json_decode(&p->view->pool, step->job->argv,
+				     &step->argv, &n);
+		if (r < 0 || !n)
+			step->argv = NULL;
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+static int find_maker(struct reproduce *p, struct roar_error *err)
+{
+	CLEANUP(str_release) struct str word = STR_INIT;
+	struct target *t = &p->target;
+	int r = 0;
+
+	if (t->kind == TARGET_JOB)
+		p->job = &t->job;
+	else
+		r = producer_find_newest(&p->view->query, t->artifact.id,
+					 t->path, &p->job, err);
+	if (r < 0)
+		return r;
+	quote_printable_cut(&word, p->word, 200);
+	if (!p->job)
+		return error_set(err, -ENOENT,
+				 "no recorded job wrote '%s': it came from "
+				 "outside, so there are no steps to reproduce",
+				 str_cstr(&word));
+	if (recipe_is_transfer(p->job))
+		return error_set(err, -EINVAL,
+				 "'%s' is a transfer: type it again, %.300s",
+				 str_cstr(&word), p->job->command);
+	return 0;
+}
+
+static bool is_kept(void *dirfd, const uint8_t blake3[BLAKE3_LEN])
+{
+	return keep_has(*(int *)dirfd, blake3, NULL);
+}
+
+int plan_make(struct reproduce *p, struct roar_error *err)
+{
+	struct presence_look look = { .budget = PLAN_READS,
+				      .open_cache = user_cache_open };
+	const struct recipe_options options = {
+		.project = p->view->project.root,
+		.look = &look,
+		.is_kept = is_kept,
+		.ctx = &p->view->project.dirfd,
+	};
+	int r = target_resolve(&p->view->query, p->view->project.cwd, p->word,
+			       TARGET_ANY, &p->target, err);
+
+	if (r >= 0)
+		r = find_maker(p, err);
+	if (r >= 0)
+		r = recipe_make(&p->view->query, p->job, &options, &p->recipe,
+				err);
+	presence_look_release(&look);
+	if (r >= 0)
+		r = read_commands(p);
+	return r < 0 ? r : check(p);
+}

@@ -1,0 +1,59 @@
+/* reproduce.h - making something again, and proving that it is the same.
+ *
+ *	plan.c          the recipe, and what speaks against it
+ *	plan_text.c     the plan as text, and the list of requirements
+ *	plan_json.c     the same as JSON
+ *
+ * cmd/reproduce.c tells the story. */
+#ifndef ROAR_REPRODUCE_REPRODUCE_H
+#define ROAR_REPRODUCE_REPRODUCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "query/target.h"
+#include "reproduce/recipe.h"
+
+struct args;
+struct view;
+
+/* One sentence about the plan. */
+struct reproduce_note {
+	const char *text;
+	bool stops; /* --run would fail for this reason */
+};
+
+struct reproduce {
+	struct view *view;
+	const struct args *args;
+	const char *word; /* what to reproduce, as the user typed it */
+	struct target target;
+	const struct store_job *job; /* that made it */
+	struct recipe recipe;
+	struct reproduce_note *notes;
+	size_t n_notes, cap_notes;
+};
+
+void reproduce_release(struct reproduce *p);
+
+/* Another note, in the pool of the view.  0 or -ENOMEM. */
+int reproduce_note(struct reproduce *p, bool stops, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* "@2", "@B1 of session 1234abcd". */
+const char *reproduce_step_ref(struct reproduce *p,
+			       const struct recipe_step *step);
+
+/* ---- plan.c ---- */
+
+/* Resolves the word and makes the recipe.  -EINVAL: wrong usage. */
+int plan_make(struct reproduce *p, struct roar_error *err);
+
+/* ---- plan_text.c, plan_json.c: append to the output of the view ---- */
+
+void plan_text(struct reproduce *p);
+void plan_requirements_text(struct reproduce *p);
+void plan_json(struct reproduce *p);
+
+#endif
