@@ -85,6 +85,8 @@ enum event_flags {
 	EVENT_INHERITED = 1 << 5, /* OPEN: came from outside the run */
 	EVENT_EXCHANGE = 1 << 6, /* RENAME: the two names swapped */
 	EVENT_ROOT = 1 << 7, /* FORK, EXEC: the command itself */
+	EVENT_PASSED = 1 << 8, /* OPEN: it was not opened, but passed on by the
+				* process that opened it */
 };
 
 /* The kind of file of a name. */

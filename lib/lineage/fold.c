@@ -33,6 +33,7 @@ void fold_free(struct fold *fold)
 	pool_release(&fold->text);
 	index_release(&fold->by_inode);
 	index_release(&fold->by_pid);
+	edges_release(&fold->edges);
 	free(fold->placed);
 	free(fold->files);
 	free(fold->processes);
@@ -118,12 +119,15 @@ void fold_settle(struct name *name, const struct stamp *now)
 	name->prior = 0;
 }
 
-void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid)
+int fold_note_write(struct fold *fold, struct name *name, int32_t pid)
 {
+	struct lineage_file *file = &name->file;
+
 	if (file->write_order)
-		return;
+		return edges_add(fold, name, LINEAGE_EDGE_WRITTEN, pid);
 	file->write_order = fold->n_events;
 	file->writer = pid;
+	return 0;
 }
 
 /* Was the content written during the run?  The time of the last status change does not
@@ -161,12 +165,16 @@ void fold_check_order(struct fold *fold, const struct lineage_file *file,
 	fold_add_gap(fold, EVENT_GAP_CHANGED, file->path);
 }
 
-static void note_read(struct fold *fold, struct lineage_file *file, int32_t pid)
+static int note_read(struct fold *fold, struct name *name,
+		     enum lineage_edge_kind kind, int32_t pid)
 {
+	struct lineage_file *file = &name->file;
+
 	if (file->read_order)
-		return;
+		return edges_add(fold, name, kind, pid);
 	file->read_order = fold->n_events;
 	file->reader = pid;
+	return 0;
 }
 
 /* Content from before the run was read at `at`.  It counts for `name`: the same
@@ -176,13 +184,14 @@ static int read_prior(struct fold *fold, struct name *name, struct name *at,
 {
 	struct lineage_file *file = &name->file;
 	bool again = file->seen & LINEAGE_READ_PRIOR;
+	int r;
 
 	file->seen |= LINEAGE_READ_PRIOR;
-	note_read(fold, file, ev->pid);
+	r = note_read(fold, name, LINEAGE_EDGE_READ, ev->pid);
 	if (again && content_differs(&file->first, &ev->before))
 		file->seen |= LINEAGE_UNSTABLE;
-	if (again)
-		return 0;
+	if (again || r < 0)
+		return r;
 	/* A name that the run had made and removed again: the file read now is from
 	 * outside the run. */
 	if (!stamp_exists(&file->first)) {
@@ -209,8 +218,7 @@ static int read_name(struct fold *fold, struct name *name,
 	if (!file->own || name->prior)
 		return read_prior(fold, name_source(name), name, ev, change);
 	file->seen |= LINEAGE_READ_OWN;
-	note_read(fold, file, ev->pid);
-	return 0;
+	return note_read(fold, name, LINEAGE_EDGE_READ_OWN, ev->pid);
 }
 
 /* The run put new content there, whatever was there before. */
@@ -225,6 +233,8 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 		      const struct event *ev, struct fold_change *change)
 {
 	struct lineage_file *file = &name->file;
+	bool made = seen & (LINEAGE_CREATED | LINEAGE_TRUNCATED);
+	bool first = !file->write_order;
 	int r = 0;
 
 	if (!(seen & LINEAGE_CREATED))
@@ -235,10 +245,13 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 		name_source(name)->written = 1;
 	file->seen |= (uint16_t)seen;
 	fold_check_order(fold, file, ev);
-	fold_note_write(fold, file, ev->pid);
+	if (r == 0)
+		r = fold_note_write(fold, name, ev->pid);
+	if (r == 0 && made && !first)
+		r = edges_make(fold, name, ev->pid);
 	if (file->writer != ev->pid)
 		file->joint = true;
-	if (seen & (LINEAGE_CREATED | LINEAGE_TRUNCATED))
+	if (made)
 		make_own(name);
 	if (name->closed) {
 		name->closed = 0;
@@ -269,6 +282,10 @@ static int on_open(struct fold *fold, const struct event *ev,
 	/* An O_TMPFILE has no name until it is linked. */
 	if (ev->flags & EVENT_TMPFILE || ev->ftype == EVENT_FTYPE_DIRECTORY)
 		return 0;
+	if (ev->flags & EVENT_PASSED) {
+		name = names_find(fold, event_path(ev), ev->path_len);
+		return name && !name->gone ? edges_pass(fold, name, ev) : 0;
+	}
 	name = fold_name(fold, ev, event_path(ev), ev->path_len);
 	if (!name)
 		return -ENOMEM;
@@ -509,7 +526,9 @@ size_t fold_memory(const struct fold *fold)
 	size_t bytes = sizeof(*fold) + fold->structs.total + fold->text.total +
 		       fold->cap_files * sizeof(*fold->files) +
 		       fold->cap_processes * sizeof(*fold->processes) +
-		       fold->cap_gaps * sizeof(*fold->gaps);
+		       fold->cap_gaps * sizeof(*fold->gaps) +
+		       fold->edges.cap * sizeof(*fold->edges.pairs) +
+		       fold->edges.n_slots * sizeof(*fold->edges.slots);
 	size_t n_index = fold->by_inode.n_slots + fold->by_pid.n_slots;
 	size_t n_map = 0;
 

@@ -17,6 +17,7 @@
  *	OPEN read		prior -> input, own -> intermediate
  *	OPEN write		keeps the stamp before; CREATE, TRUNC make it own
  *	OPEN read+write		input unless CREATE or TRUNC; then as write
+ *	OPEN passed		an edge, see below
  *	EXEC			as OPEN read
  *	RENAME			new name is own and remembers where it came from;
  *				prior content read later counts for the old name
@@ -38,6 +39,15 @@
  * Events of processes that change the same names at the same time may arrive in another
  * order than the kernel's.  So it is a gap if content was written during the run, read
  * at a name as if from before the run, and put at that same name by the run.
+ *
+ * An edge says that a process read or wrote a file.  All distinct ones are kept, up to
+ * four million beyond the first reader and writer of each file.  An edge belongs to the
+ * process that opened the file, renamed it or made the link.  Some shells open `out` for
+ * `cmd > out` in the child that becomes cmd, others before they make the child; then the
+ * shell has the edge, and OPEN with EVENT_PASSED adds one of another kind to cmd: it may
+ * have used the file.  Such events come for the standard streams of a program when it
+ * starts.  Other inherited descriptors count for the process that opened them, and no
+ * event tells what goes through pipes.
  *
  * Directories are ignored.  Devices, FIFOs and sockets are kept as such: they have no
  * content to identify.  A fold belongs to one thread; everything it returns lives until
@@ -120,6 +130,45 @@ enum lineage_role {
 	LINEAGE_TOUCHED = 1 << 4, /* opened for writing, unchanged */
 };
 
+/* The numbers are stored: never reuse one. */
+enum lineage_edge_kind {
+	LINEAGE_EDGE_READ = 1, /* content from before the run */
+	LINEAGE_EDGE_READ_OWN = 2, /* content the run had put there */
+	LINEAGE_EDGE_WRITTEN = 3, /* opened for writing, created, renamed to, ... */
+	LINEAGE_EDGE_MADE = 4, /* wrote the content, which another process then
+				* renamed or linked here */
+	/* The first three, by a standard stream that another process opened: */
+	LINEAGE_EDGE_PASSED_READ = 5,
+	LINEAGE_EDGE_PASSED_READ_OWN = 6,
+	LINEAGE_EDGE_PASSED_WRITTEN = 7,
+	LINEAGE_EDGE_END,
+};
+
+/* From a kind to that by a passed stream. */
+enum { LINEAGE_EDGE_PASSED = LINEAGE_EDGE_PASSED_READ - LINEAGE_EDGE_READ };
+
+/* The kind of use: one of the first three. */
+static inline enum lineage_edge_kind lineage_edge_use(unsigned kind)
+{
+	if (kind == LINEAGE_EDGE_MADE)
+		return LINEAGE_EDGE_WRITTEN;
+	return kind > LINEAGE_EDGE_MADE ? kind - LINEAGE_EDGE_PASSED : kind;
+}
+
+/* The kind of the edge to the first reader of a file with these bits (lineage_seen). */
+static inline enum lineage_edge_kind lineage_first_read(unsigned seen)
+{
+	return seen & LINEAGE_READ_PRIOR ? LINEAGE_EDGE_READ :
+					   LINEAGE_EDGE_READ_OWN;
+}
+
+struct lineage_edge {
+	uint32_t file; /* index in fold_files() */
+	uint32_t process; /* index in fold_processes() */
+	uint32_t order; /* ordinal among events, as read_order and write_order */
+	uint8_t kind; /* enum lineage_edge_kind; 0: others say the same */
+};
+
 struct lineage_process {
 	int32_t pid;
 	int32_t parent; /* pid, 0 for the command itself */
@@ -127,6 +176,9 @@ struct lineage_process {
 	int64_t start_ns;
 	int64_t end_ns; /* 0: not seen to end */
 	int status; /* wait status, when it ended */
+	uint32_t order; /* ordinal of the event that it was first seen by */
+	uint32_t n_execs; /* programs it executed; 0: it only forked */
+	uint32_t former; /* index + 1 of the process that had the pid before */
 };
 
 struct lineage_gap {
@@ -199,6 +251,31 @@ struct lineage_file *const *fold_files(const struct fold *fold, size_t *ret_n);
 const struct lineage_process *fold_processes(const struct fold *fold,
 					     size_t *ret_n);
 const struct lineage_gap *fold_gaps(const struct fold *fold, size_t *ret_n);
+
+/* The edges that the files do not tell by `reader` and `writer`, in the order of their
+ * events, and how many were not kept.  The edge of `reader` has the kind
+ * lineage_first_read(). */
+size_t fold_n_edges(const struct fold *fold, uint64_t *ret_n_left_out);
+struct lineage_edge fold_edge(const struct fold *fold, size_t i);
+
+/* Has a pid belonged to more than one process? */
+bool fold_has_reused_pids(const struct fold *fold);
+
+/* Its index in fold_files(). */
+uint32_t fold_file_index(const struct lineage_file *file);
+
+/* Has that process an edge of this kind to the file?  The process is the latest one with
+ * that pid. */
+bool fold_knows_edge(const struct fold *fold, const struct lineage_file *file,
+		     enum lineage_edge_kind kind, int32_t pid);
+
+/* Is there no room for more edges?  Then one is counted as not kept. */
+bool fold_leaves_out_edge(struct fold *fold);
+
+/* The index of the process that had the pid at event number `order`; -1: none.
+ * *ret_unique: it is the only one that had the pid. */
+int64_t fold_process_at(const struct fold *fold, int32_t pid, uint32_t order,
+			bool *ret_unique);
 
 /* Bytes that the fold has allocated. */
 size_t fold_memory(const struct fold *fold);

@@ -6,6 +6,7 @@
  *	mounts.c	names that mean other files after a mount
  *	inodes.c	several names of one file (hard links)
  *	processes.c	the process table
+ *	edges.c		which process read and wrote which file
  *	gaps.c		reasons why the record is incomplete
  *	roles.c		lineage_roles() */
 #ifndef ROAR_LINEAGE_FOLD_INTERNAL_H
@@ -57,6 +58,21 @@ struct layer {
 	uint32_t n_mounts; /* mounts that show it; the first layer has one more */
 };
 
+/* An edge that its file does not tell. */
+struct pair {
+	uint32_t key; /* ordinal of the file << 3 | kind - 1 */
+	uint32_t process; /* index in fold.processes */
+	uint32_t order; /* ordinal of the event */
+};
+
+struct edges {
+	struct pair *pairs; /* in the order of their events */
+	size_t n, cap;
+	uint32_t *slots; /* hash table: index + 1; 0 = free */
+	size_t n_slots; /* 0 or a power of two */
+	uint64_t n_left_out;
+};
+
 struct fold {
 	struct pool structs; /* names, directories, moves, layers */
 	struct pool text; /* paths, command lines, details */
@@ -73,7 +89,9 @@ struct fold {
 	struct lineage_process *processes;
 	size_t n_processes, cap_processes;
 	struct index by_pid;
+	bool pid_reused; /* a pid has more than one process */
 	size_t command_bytes; /* text of command lines so far */
+	struct edges edges;
 	struct lineage_gap *gaps;
 	size_t n_gaps, cap_gaps; /* one more slot than n_gaps is kept free */
 	int64_t start_ns; /* time of the first event; 0: none yet */
@@ -152,8 +170,8 @@ struct name *fold_name(struct fold *fold, const struct event *ev,
 /* Has the run changed content that it only opened for writing? */
 void fold_settle(struct name *name, const struct stamp *now);
 
-/* Remembers the first writer of a name. */
-void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid);
+/* Remembers who wrote a name.  0 or -ENOMEM. */
+int fold_note_write(struct fold *fold, struct name *name, int32_t pid);
 
 /* The run put content at a name, or read content there that it had not put: are both
  * consistent?  If not, adds a gap. */
@@ -224,5 +242,30 @@ void inodes_read(struct fold *fold, struct name *name,
 int processes_fork(struct fold *fold, const struct event *ev);
 int processes_exec(struct fold *fold, const struct event *ev);
 int processes_exit(struct fold *fold, const struct event *ev);
+
+/* The index of the latest process with that pid, alive or not; it is added when there is
+ * none.  -ENOENT when the table is full, -ENOMEM. */
+int64_t processes_of(struct fold *fold, int32_t pid);
+
+/* The index of the process that had the pid at event number `order`; -1: none. */
+int64_t processes_at(const struct fold *fold, int32_t pid, uint32_t order);
+
+/* ---- edges.c ---- */
+
+/* The process reads or writes the file of `name`.  0 or -ENOMEM. */
+int edges_add(struct fold *fold, const struct name *name,
+	      enum lineage_edge_kind kind, int32_t pid);
+
+/* The process makes the content of a name that has a writer, from nothing. */
+int edges_make(struct fold *fold, const struct name *name, int32_t pid);
+
+/* The process moves content that the run made. */
+int edges_move(struct fold *fold, const struct name *from,
+	       const struct name *to, int32_t pid);
+
+/* The process started with a descriptor that another one has opened. */
+int edges_pass(struct fold *fold, struct name *name, const struct event *ev);
+
+void edges_release(struct edges *e);
 
 #endif

@@ -72,6 +72,7 @@ static int arrive(struct fold *fold, const struct cargo *cargo, unsigned seen,
 	struct name *name = names_get(fold, path, len, &is_new);
 	struct lineage_file *file = name ? &name->file : NULL;
 	bool was_closed;
+	int r;
 
 	if (!name)
 		return -ENOMEM;
@@ -92,13 +93,15 @@ static int arrive(struct fold *fold, const struct cargo *cargo, unsigned seen,
 	name->closed = cargo->closed;
 	file->restless = cargo->restless;
 	file->n_writers = cargo->n_writers & LINEAGE_WRITERS_MAX;
-	fold_note_write(fold, file, ev->pid);
+	r = fold_note_write(fold, name, ev->pid);
+	if (r == 0 && cargo->from && !cargo->prior)
+		r = edges_move(fold, cargo->from, name, ev->pid);
 	fold_check_order(fold, file, ev);
 	if (was_closed)
 		fold_tell(change, FOLD_REWRITTEN, name, name);
 	else if (cargo->closed && file->ftype == EVENT_FTYPE_REGULAR)
 		fold_tell(change, FOLD_CLOSED, name, name);
-	return 0;
+	return r;
 }
 
 /* ---- history ---- */

@@ -39,9 +39,12 @@ static struct lineage_process *add(struct fold *fold, const struct event *ev,
 		return NULL;
 	*p = (struct lineage_process){ .pid = ev->pid,
 				       .command = "",
-				       .start_ns = ev->time_ns };
+				       .start_ns = ev->time_ns,
+				       .order = fold->n_events,
+				       .former = at ? *at : 0 };
 	if (at) {
 		*at = ordinal + 1;
+		fold->pid_reused = true;
 	} else if (index_add(&fold->by_pid,
 			     (uint32_t)map_hash(&ev->pid, sizeof(ev->pid)),
 			     ordinal) < 0) {
@@ -81,6 +84,8 @@ int processes_fork(struct fold *fold, const struct event *ev)
 
 	if (!p)
 		return r;
+	if (!p->start_ns) /* its opens came first */
+		p->start_ns = ev->time_ns;
 	if (ev->flags & EVENT_ROOT || p->parent)
 		return 0;
 	p->parent = ev->aux;
@@ -116,6 +121,7 @@ int processes_exec(struct fold *fold, const struct event *ev)
 
 	if (!p || !ev->path2_len)
 		return r;
+	p->n_execs++;
 	len = cut(fold, command, ev->path2_len);
 	if (strlen(p->command) == len && memcmp(p->command, command, len) == 0)
 		return 0;
@@ -137,4 +143,28 @@ int processes_exit(struct fold *fold, const struct event *ev)
 	p->end_ns = ev->time_ns ? ev->time_ns : 1;
 	p->status = ev->aux;
 	return 0;
+}
+
+int64_t processes_at(const struct fold *fold, int32_t pid, uint32_t order)
+{
+	const uint32_t *at = find(fold, pid);
+	uint32_t i = at ? *at : 0;
+
+	while (i && fold->processes[i - 1].order > order &&
+	       fold->processes[i - 1].former)
+		i = fold->processes[i - 1].former;
+	return (int64_t)i - 1;
+}
+
+int64_t processes_of(struct fold *fold, int32_t pid)
+{
+	const struct event ev = { .kind = EVENT_OPEN, .pid = pid };
+	int64_t i = processes_at(fold, pid, UINT32_MAX);
+	struct lineage_process *p;
+
+	if (i >= 0)
+		return i;
+	if (get(fold, &ev, &p) < 0)
+		return -ENOMEM;
+	return p ? p - fold->processes : -ENOENT;
 }

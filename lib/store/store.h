@@ -113,6 +113,7 @@ struct store_job {
 	int64_t n_rings; /* io_uring instances that were set up */
 	int64_t n_sums_lost; /* lost counts of bytes read and written */
 	int64_t n_namespaces; /* files seen in another mount namespace */
+	int64_t n_edges_left_out; /* not kept: see store_edge.h */
 	const char *environment; /* names of variables that roar set; "" */
 	const char *version; /* of roar */
 	const char *host;
@@ -156,6 +157,8 @@ struct store_process {
 	const char *command;
 	int64_t start_ns, end_ns;
 	int status; /* wait status */
+	int64_t n_execs; /* programs it executed; 0: it only forked; -1: not
+			  * known */
 };
 int store_process_add(struct store *s, int64_t job_id,
 		      const struct store_process *p, struct roar_error *err);

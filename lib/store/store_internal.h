@@ -39,6 +39,13 @@ enum store_sql {
 	SQL_ATTEMPT_NEXT,
 	SQL_PROCESS_ADD,
 	SQL_PROCESSES,
+	SQL_PROCESS_PIDS,
+	SQL_EDGE_ADD,
+	SQL_EDGE_ADD_MANY,
+	SQL_EDGES,
+	SQL_EDGES_OF_FILES,
+	SQL_RANK_ADD,
+	SQL_RANKS,
 	SQL_GAP_ADD,
 	SQL_GAPS,
 	SQL_LEFT_OUT_ADD,
@@ -109,6 +116,7 @@ enum {
 	STORE_FILE_COLUMNS = 21, /* of job_files */
 	STORE_FILE_NUMBERS = 17, /* that are never NULL: the first ones */
 	STORE_FILE_BATCH = 16, /* rows of SQL_FILE_ADD_MANY */
+	STORE_EDGE_BATCH = 16, /* rows of SQL_EDGE_ADD_MANY */
 };
 
 /* Of the artifact, or the collection, `a`: it is neither named nor a member of what is;

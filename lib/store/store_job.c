@@ -57,6 +57,7 @@ static const struct job_column {
 	COLUMN(JOB_INT64, n_rings),
 	COLUMN(JOB_INT64, n_sums_lost),
 	COLUMN(JOB_INT64, n_namespaces),
+	COLUMN(JOB_INT64, n_edges_left_out),
 	COLUMN(JOB_ID, command_id),
 	COLUMN(JOB_OPTIONAL_ID, output_id),
 	COLUMN(JOB_TEXT, name),

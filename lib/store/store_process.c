@@ -19,6 +19,7 @@ int store_process_add(struct store *s, int64_t job_id,
 	statement_int(&q, p->start_ns);
 	statement_int(&q, p->end_ns);
 	statement_int(&q, p->status);
+	statement_int(&q, p->n_execs);
 	statement_text(&q, p->command);
 	return statement_run(&q, err);
 }
@@ -44,6 +45,7 @@ int store_processes(struct store *s, struct pool *pool, int64_t job_id,
 		p->start_ns = column_int(&q);
 		p->end_ns = column_int(&q);
 		p->status = (int)column_int(&q);
+		p->n_execs = column_int(&q);
 		p->command = column_text(&q, pool);
 	}
 	if (r < 0)

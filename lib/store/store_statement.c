@@ -51,6 +51,11 @@
 			   "ON c.id = u.collection_id "             \
 			   "CROSS JOIN artifacts a ON a.id = c.id " \
 			   "CROSS JOIN paths w ON w.id = u.path_id "
+#define EDGE_INSERT                                               \
+	"INSERT INTO job_edges (job_id, n, process, file, kind, " \
+	"event) VALUES "
+#define EDGE_ROW "(?, ?, ?, ?, ?, ?)"
+#define EDGE_ROWS_4 EDGE_ROW ", " EDGE_ROW ", " EDGE_ROW ", " EDGE_ROW
 
 /* The artifacts of one digest in the range from ?1 up to ?2. */
 #define ARTIFACTS_IN_RANGE(digest)                               \
@@ -132,11 +137,29 @@ static const char *const texts[SQL_ENUM_END] = {
 
 	[SQL_PROCESS_ADD] =
 		"INSERT INTO processes (job_id, n, pid, parent, start_ns, "
-		"end_ns, status, command) VALUES (?1, "
+		"end_ns, status, n_execs, command) VALUES (?1, "
 		"(SELECT coalesce(max(n), 0) + 1 FROM processes "
-		"WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7)",
-	[SQL_PROCESSES] = "SELECT pid, parent, start_ns, end_ns, status, command "
+		"WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[SQL_PROCESSES] = "SELECT pid, parent, start_ns, end_ns, status, "
+			  "n_execs, command "
 			  "FROM processes WHERE job_id = ?1 ORDER BY n",
+	[SQL_PROCESS_PIDS] = "SELECT n, pid FROM processes WHERE job_id = ?1",
+
+	[SQL_EDGE_ADD] = EDGE_INSERT EDGE_ROW,
+	[SQL_EDGE_ADD_MANY] = EDGE_INSERT EDGE_ROWS_4
+	", " EDGE_ROWS_4 ", " EDGE_ROWS_4 ", " EDGE_ROWS_4,
+	[SQL_EDGES] = "SELECT process, file, kind, event FROM job_edges "
+		      "WHERE job_id = ?1",
+	[SQL_EDGES_OF_FILES] =
+		"SELECT n, role, filter, seen, reader, read_order, writer, "
+		"write_order FROM job_files WHERE job_id = ?1",
+	[SQL_RANK_ADD] = "INSERT INTO process_ranks (job_id, process, rank, "
+			 "local_rank, world_size, launcher, group_id) "
+			 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_RANKS] = "SELECT process, rank, local_rank, world_size, launcher, "
+		      "group_id FROM process_ranks WHERE job_id = ?1 "
+		      "ORDER BY process",
+
 	[SQL_GAP_ADD] = "INSERT INTO gaps (job_id, n, code, count, detail) VALUES "
 			"(?1, (SELECT coalesce(max(n), 0) + 1 FROM gaps "
 			"WHERE job_id = ?1), ?2, ?3, ?4)",

@@ -101,6 +101,11 @@ static int check_structure(struct store *s, struct pool *pool,
 	"FROM job_files f WHERE NOT EXISTS (SELECT 1 FROM paths p "       \
 	"WHERE p.id = f.path_id) OR (f.origin_id IS NOT NULL AND "        \
 	"NOT EXISTS (SELECT 1 FROM paths p WHERE p.id = f.origin_id)) "   \
+	"UNION ALL SELECT 'a row of job_edges points to a missing row "   \
+	"of processes or job_files' FROM job_edges e WHERE NOT EXISTS "   \
+	"(SELECT 1 FROM processes p WHERE p.job_id = e.job_id "           \
+	"AND p.n = e.process) OR NOT EXISTS (SELECT 1 FROM job_files f "  \
+	"WHERE f.job_id = e.job_id AND f.n = e.file) "                    \
 	"UNION ALL SELECT 'a row of job_files points to a missing row "   \
 	"of artifacts' FROM job_files f WHERE f.artifact_id IS NOT NULL " \
 	"AND NOT EXISTS (SELECT 1 FROM artifacts a "                      \

@@ -25,6 +25,7 @@
 #include "run/core_dump.h"
 #include "run/created_names.h"
 #include "run/run.h"
+#include "run/streams.h"
 #include "run/writer_digests.h"
 
 enum {
@@ -39,41 +40,63 @@ enum {
 
 /* ---- journal ---- */
 
-static bool is_known_read(const struct lineage_file *f, const struct event *ev)
+static bool is_filtered(const struct run *run, const struct lineage_file *f)
+{
+	bool written = f->own || (f->seen & LINEAGE_OPENED_WRITE);
+
+	return filter_match(&run->filters, f->path, written) != FILTER_NONE;
+}
+
+/* Filtered files that were there before the run have no recorded edges: every program
+ * reads the same libraries.  What the run makes has them, also in /tmp. */
+static bool is_known_edge(const struct run *run, const struct lineage_file *f,
+			  enum lineage_edge_kind kind, int32_t pid)
+{
+	return fold_knows_edge(run->fold, f, kind, pid) ||
+	       (kind == LINEAGE_EDGE_READ && is_filtered(run, f)) ||
+	       fold_leaves_out_edge(run->fold);
+}
+
+static bool is_known_read(const struct run *run, const struct lineage_file *f,
+			  const struct event *ev)
 {
 	if (ev->flags & EVENT_WRITE)
 		return false;
 	if (f->own)
-		return f->seen & LINEAGE_READ_OWN;
+		return f->seen & LINEAGE_READ_OWN &&
+		       is_known_edge(run, f, LINEAGE_EDGE_READ_OWN, ev->pid);
 	return (f->seen & LINEAGE_READ_PRIOR) &&
-	       stamp_equal(&f->first, &ev->before);
+	       stamp_equal(&f->first, &ev->before) &&
+	       is_known_edge(run, f, LINEAGE_EDGE_READ, ev->pid);
 }
 
 /* Opening a file of its own for writing again changes no fact either, but an early
  * hash may be void. */
-static bool is_known_write(const struct lineage_file *f, const struct event *ev)
+static bool is_known_write(const struct run *run, const struct lineage_file *f,
+			   const struct event *ev)
 {
 	return f->own && (ev->flags & EVENT_WRITE) &&
 	       !(ev->flags & EVENT_CREATE) &&
-	       (!(ev->flags & EVENT_READ) || (f->seen & LINEAGE_READ_OWN));
+	       (!(ev->flags & EVENT_READ) || (f->seen & LINEAGE_READ_OWN)) &&
+	       is_known_edge(run, f, LINEAGE_EDGE_WRITTEN, ev->pid);
 }
 
 enum known { UNKNOWN, KNOWN_READ, KNOWN_WRITE };
 
 /* What teaches nothing new keeps out of the journal, which is then as small as the
- * number of files, however often they are opened. */
+ * number of files and edges, however often files are opened. */
 static enum known how_known(const struct run *run, const struct event *ev)
 {
 	const struct lineage_file *f;
 
-	if (ev->kind != EVENT_OPEN)
+	if (ev->kind != EVENT_OPEN || ev->flags & EVENT_PASSED)
 		return UNKNOWN;
 	f = fold_find(run->fold, event_path(ev));
 	if (!f)
 		return UNKNOWN;
-	if (is_known_read(f, ev))
+	if (is_known_read(run, f, ev))
 		return KNOWN_READ;
-	return is_known_write(f, ev) ? KNOWN_WRITE : UNKNOWN;
+	return is_known_write(run, f, ev) ? KNOWN_WRITE : UNKNOWN;
 }
 
 const struct event *intake_redacted(struct run *run, const struct event *ev)
@@ -108,13 +131,6 @@ static void write_journal(struct run *run, const struct event *ev)
 }
 
 /* ---- early hashing ---- */
-
-static bool is_filtered(const struct run *run, const struct lineage_file *f)
-{
-	bool written = f->own || (f->seen & LINEAGE_OPENED_WRITE);
-
-	return filter_match(&run->filters, f->path, written) != FILTER_NONE;
-}
 
 /* What we have open cannot be freed: can the file system spare that?  Half of what
  * is free must remain for the command. */
@@ -258,7 +274,7 @@ static void watch_written(struct run *run, const struct lineage_file *f)
 static bool is_write(const struct event *ev)
 {
 	return ev->kind == EVENT_OPEN && (ev->flags & EVENT_WRITE) &&
-	       ev->ftype <= EVENT_FTYPE_REGULAR;
+	       !(ev->flags & EVENT_PASSED) && ev->ftype <= EVENT_FTYPE_REGULAR;
 }
 
 static void note_close(struct run *run)
@@ -384,6 +400,8 @@ void intake_event(void *ctx, const struct event *ev)
 	act(run, ev, &change);
 	if (ev->kind == EVENT_EXIT)
 		note_core(run, ev);
+	if (ev->kind == EVENT_EXEC && ev->path2_len)
+		streams_note(run, ev->pid, ev->time_ns);
 }
 
 /* `f` may be what is at `path`, or another name of that file. */

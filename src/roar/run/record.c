@@ -16,6 +16,7 @@
 #include "run/argv_json.h"
 #include "run/checkpoints.h"
 #include "run/contents.h"
+#include "run/edges.h"
 #include "run/objects.h"
 #include "run/run.h"
 #include "run/shards.h"
@@ -109,6 +110,7 @@ static int fill_job(struct run *run, struct store_job *job)
 	job->n_outputs = run->n_outputs + checkpoints_count_outputs(run);
 	job->n_filtered = run->n_filtered;
 	job->n_processes = (int64_t)n_processes;
+	job->n_edges_left_out = edges_left_out(run);
 	job->cpu_user_ns = timeval_ns(run->result.usage.ru_utime);
 	job->cpu_system_ns = timeval_ns(run->result.usage.ru_stime);
 	job->max_rss_kib = run->result.usage.ru_maxrss;
@@ -306,6 +308,7 @@ static int add_processes(struct run *run, struct store *store,
 			.start_ns = p[i].start_ns,
 			.end_ns = p[i].end_ns,
 			.status = p[i].status,
+			.n_execs = p[i].n_execs,
 		};
 		int r = store_process_add(store, run->job.id, &row, err);
 
@@ -391,9 +394,10 @@ static int write_rows(struct run *run, struct store *store,
 {
 	static int (*const parts[])(struct run * run, struct store * store,
 				    struct roar_error * err) = {
-		add_processes,	add_gaps,	    add_left_out,
-		add_tags,	shards_record,	    add_files,
-		objects_record, checkpoints_record, situation_record,
+		add_processes, add_gaps,	 add_left_out,
+		add_tags,      shards_record,	 add_files,
+		edges_record,  objects_record,	 checkpoints_record,
+		ranks_record,  situation_record,
 	};
 	int r = store_job_add(store, &run->job, err);
 

@@ -5,6 +5,7 @@
  *	run_proxy.c          the S3 proxy, if one was asked for
  *	intake.c             takes the tracer's events: journal, fold, early hashing
  *	close_watch.c        notices when written files are closed
+ *	streams.c            standard streams that were passed on to a program
  *	core_dump.c          finds the core dump of a crashed process
  *	contents.c           which content was hashed when, and if that is still valid
  *	input_clone.c        keeps a large input that is about to change
@@ -17,6 +18,7 @@
  *	checkpoints.c        checkpoints that its processes reported
  *	objects.c            objects of an S3 store, by the log of the proxy
  *	situation.c          the machine, the environment, the packages
+ *	edges.c              which process used which file, ranks
  *	record.c             writes the facts to the store, in one transaction
  *	report.c             prints the report on stderr; report_objects.c a part of it
  *

@@ -32,7 +32,7 @@ static unsigned ftype_of(const char *word)
 
 static unsigned flags_of(const char *word)
 {
-	static const char letters[] = "rwctTi";
+	static const char letters[] = "rwctTixxP";
 	unsigned flags = 0;
 
 	for (; *word; word++) {
@@ -375,6 +375,88 @@ void script_gaps(const char *script, struct str *out)
 		str_addf(out, "%s \"%s\" x%u\n",
 			 event_gap_name((unsigned)gaps[i].code), gaps[i].detail,
 			 gaps[i].count);
+}
+
+struct edge_list {
+	struct lineage_edge list[64];
+	size_t n;
+};
+
+static void add_edge(struct edge_list *edges, struct lineage_edge edge)
+{
+	if (!edge.kind)
+		return;
+	assert_true(edges->n < 64);
+	edges->list[edges->n++] = edge;
+}
+
+static void add_named(struct edge_list *edges, const struct fold *fold,
+		      uint32_t file, int32_t pid, uint32_t order,
+		      enum lineage_edge_kind kind)
+{
+	bool unique;
+	int64_t process = fold_process_at(fold, pid, order, &unique);
+
+	if (order && process >= 0)
+		add_edge(edges, (struct lineage_edge){ file, (uint32_t)process,
+						       order, (uint8_t)kind });
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct lineage_edge *x = a;
+	const struct lineage_edge *y = b;
+
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->kind - y->kind;
+}
+
+static void collect_edges(const struct fold *fold, struct edge_list *edges)
+{
+	uint64_t left_out;
+	size_t n;
+	struct lineage_file *const *files = fold_files(fold, &n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct lineage_file *f = files[i];
+
+		assert_int_equal(fold_file_index(f), i);
+		add_named(edges, fold, i, f->reader, f->read_order,
+			  lineage_first_read(f->seen));
+		add_named(edges, fold, i, f->writer, f->write_order,
+			  LINEAGE_EDGE_WRITTEN);
+	}
+	n = fold_n_edges(fold, &left_out);
+	assert_int_equal(left_out, 0);
+	for (size_t i = 0; i < n; i++)
+		add_edge(edges, fold_edge(fold, i));
+	qsort(edges->list, edges->n, sizeof(edges->list[0]), by_order);
+}
+
+void script_edges(const char *script, struct str *out)
+{
+	static const char *const kinds[] = {
+		"",	"read",	       "read-own",	  "wrote",
+		"made", "passed-read", "passed-read-own", "passed-wrote",
+	};
+	CLEANUP(fold_freep) struct fold *fold = new_fold();
+	struct edge_list edges = { .n = 0 };
+	const struct lineage_process *p;
+	size_t n;
+
+	play(fold, script, NULL, NULL);
+	collect_edges(fold, &edges);
+	p = fold_processes(fold, &n);
+	for (size_t i = 0; i < edges.n; i++) {
+		const struct lineage_edge *e = &edges.list[i];
+
+		assert_true(e->process < n);
+		str_addf(out, "%d%s %s %s\n", p[e->process].pid,
+			 p[e->process].former ? "'" : "", kinds[e->kind],
+			 fold_files(fold, &n)[e->file]->path);
+		p = fold_processes(fold, &n);
+	}
 }
 
 void script_check(void (*play)(const char *script, struct str *out),

@@ -2,8 +2,8 @@
  *
  * One event per line; '#' starts a comment.  Words in any order after the verb:
  *
- *	open r|w|c|t|T|i... PATH	read, write, create, trunc, tmpfile,
- *					inherited
+ *	open r|w|c|t|T|i|P... PATH	read, write, create, trunc, tmpfile,
+ *					inherited, passed
  *	exec PATH [COMMAND]		truncate PATH	close PATH
  *	rename OLD NEW [x]		x: exchange
  *	link OLD|- NEW			symlink TEXT NEW	unlink PATH
@@ -29,6 +29,10 @@ void script_news(const char *script, struct str *out);
 void script_facts(const char *script, struct str *out);
 void script_processes(const char *script, struct str *out);
 void script_gaps(const char *script, struct str *out);
+
+/* The edges of each file, by event: "PID [passed-]read|read-own|wrote|made PATH", with
+ * "PID'" for a process that has the pid of an earlier one. */
+void script_edges(const char *script, struct str *out);
 
 /* Plays a script by one of these and asserts that it gives `expected`. */
 void script_check(void (*play)(const char *script, struct str *out),

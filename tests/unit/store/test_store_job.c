@@ -562,9 +562,9 @@ static void processes_come_back_in_order(void **state)
 	struct fixture *f = *state;
 	int64_t id = add_job(f, "a1", "x", 1, 0);
 	const struct store_process in[] = {
-		{ 40, 0, "sh -c \xff", 1, 9, 256 },
-		{ 7, 40, "", 2, 3, 0 },
-		{ 7, 40, "again", 4, 0, 0 },
+		{ 40, 0, "sh -c \xff", 1, 9, 256, 1 },
+		{ 7, 40, "", 2, 3, 0, 1 },
+		{ 7, 40, "again", 4, 0, 0, 1 },
 	};
 	struct store_process *out;
 	size_t n;
