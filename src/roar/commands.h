@@ -22,6 +22,7 @@ extern const struct command cmd_coordinator;
 extern const struct command cmd_dag;
 extern const struct command cmd_db;
 extern const struct command cmd_env;
+extern const struct command cmd_export;
 extern const struct command cmd_filter;
 extern const struct command cmd_get;
 extern const struct command cmd_hash;

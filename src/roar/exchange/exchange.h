@@ -1,0 +1,63 @@
+/* exchange.h - records that leave the project and records that come in, by format.
+ *
+ * `roar export` selects jobs and calls the function of a format; `roar import` finds the
+ * format of a file and calls its function.  A new format is one row of a table
+ * (export_formats in cmd/export.c, import_formats in cmd/import.c) and a file beside
+ * this one. */
+#ifndef ROAR_EXCHANGE_H
+#define ROAR_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct store_artifact;
+struct view;
+
+struct export_request {
+	struct view *view; /* store, query and pool */
+	const int64_t *jobs; /* ids, in the order of the record */
+	size_t n_jobs;
+	/* The content whose lineage the jobs are; NULL: a session or a job was named. */
+	const struct store_artifact *artifact;
+	int fd; /* to write to */
+};
+
+/* Writes the jobs to `fd`.  0, or a negative errno and a message. */
+typedef int export_write(const struct export_request *request,
+			 struct roar_error *err);
+
+struct export_format {
+	const char *name;
+	export_write *write;
+};
+
+struct import_request {
+	struct view *view; /* its store can be written */
+	const char *path; /* for messages; safe to print */
+	int fd; /* at its start, if it can seek */
+	const char *head; /* the first bytes, which were read already */
+	size_t head_len;
+};
+
+/* What an import has added. */
+struct import_result {
+	size_t n_jobs; /* new ones */
+	size_t n_known; /* left as they are */
+};
+
+struct import_format {
+	const char *name;
+	/* Is a file with that name and these first bytes of this format? */
+	bool (*matches)(const char *path, const char *head, size_t len);
+	/* Adds what the file has, all of it or nothing. */
+	int (*read)(const struct import_request *request,
+		    struct import_result *ret, struct roar_error *err);
+};
+
+/* The formats; each in a file of its own. */
+export_write export_roar;
+
+#endif
