@@ -22,11 +22,6 @@ struct walk {
 	const char *key; /* the innermost one; NULL */
 };
 
-static void json_freep(json_t **value)
-{
-	json_decref(*value);
-}
-
 static void value_text(const json_t *value, char text[COMPARE_VALUE_SIZE])
 {
 	static const char *const words[] = {
@@ -215,8 +210,8 @@ static int compare_sequence(struct walk *w, const struct str *a,
 	int r = 0;
 
 	while (r == 0) {
-		CLEANUP(json_freep) json_t *x = NULL;
-		CLEANUP(json_freep) json_t *y = NULL;
+		CLEANUP(json_decrefp) json_t *x = NULL;
+		CLEANUP(json_decrefp) json_t *y = NULL;
 
 		r = next_value(w->c, 0, a, &at_a, &x);
 		if (r == 0)

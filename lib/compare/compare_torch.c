@@ -25,11 +25,6 @@
 
 enum { ANSWER_MAX = 65536, LIMIT_S = 3600, ARGUMENT_SIZE = 64 };
 
-static void json_freep(json_t **value)
-{
-	json_decref(*value);
-}
-
 static int spawn(const char *python, char *const argv[], int out, pid_t *ret)
 {
 	posix_spawn_file_actions_t actions;
@@ -122,7 +117,7 @@ static uint64_t take_count(const json_t *root, const char *key)
 
 static int take_answer(struct comparison *c, const struct str *answer)
 {
-	CLEANUP(json_freep)
+	CLEANUP(json_decrefp)
 	json_t *root = json_loadb(str_cstr(answer), answer->len, 0, NULL);
 	struct compare_result *r = c->result;
 	char text[COMPARE_PLACE_SIZE];

@@ -3,6 +3,7 @@
  *	target.h       the job, session or artifact that an argument of the user means
  *	producer.h     the job that made a content
  *	ancestry.h     all inputs that went into a job
+ *	job_diff.h     what differs between two jobs
  *	pipeline.h     a session as a graph of steps and artifacts
  *	stale_steps.h  the stale steps above or below a step
  *	outdated_steps.h  the steps whose inputs on disk changed
