@@ -35,6 +35,7 @@
 #include "run/rerun.h"
 #include "run/run.h"
 #include "run/run_proxy.h"
+#include "run/situation.h"
 #include "run/verdict.h"
 #include "trace/hybrid/hybrid.h"
 
@@ -320,6 +321,7 @@ static void finish(struct story *s, struct git_state *look)
 	run_proxy_end(&s->proxy, run);
 	(void)git_state_finish(look, GIT_WAIT_MS, &run->git);
 	r = run_classify(run);
+	situation_collect(run);
 	if (r == 0)
 		r = record_run(run, &reported, &err);
 	if (r < 0) {

@@ -13,6 +13,7 @@
 #include "project/project.h"
 #include "run/objects.h"
 #include "run/run.h"
+#include "run/situation.h"
 #include "store/store.h"
 #include "trace/hybrid/hybrid.h"
 
@@ -113,6 +114,7 @@ static int record_journal(struct project *project, struct store *store,
 		     run.interrupted ? EVENT_GAP_INTERRUPTED : EVENT_GAP_LATE,
 		     "");
 	r = run_classify(&run);
+	situation_collect(&run);
 	if (r == 0)
 		r = record_begin(&run, store, err);
 	return r < 0 ? r : record_commit(&run, store, err);

@@ -19,6 +19,7 @@
 #include "run/checkpoints.h"
 #include "run/close_watch.h"
 #include "run/created_names.h"
+#include "run/situation.h"
 
 extern char **environ;
 
@@ -114,6 +115,7 @@ void run_release(struct run *run)
 	created_names_free(run->created_names);
 	fold_free(run->fold);
 	process_environments_free(run->process_environments);
+	situation_free(run->situation);
 	redact_free(run->redact);
 	git_facts_release(&run->git);
 	sums_release(&run->sums);

@@ -59,6 +59,7 @@ struct process_environments;
 struct project;
 struct redact;
 struct run_checkpoint;
+struct situation;
 
 /* Tags that the run adds to its outputs, or blocks. */
 struct run_tags {
@@ -194,6 +195,7 @@ struct run {
 	struct object_fold *objects; /* NULL: no proxy */
 	struct run_checkpoint *checkpoints; /* in the order of the commits */
 	size_t n_checkpoints, cap_checkpoints;
+	struct situation *situation; /* NULL: not known */
 	int64_t n_requests; /* that the proxy saw; -1: there is none */
 	struct store_job job; /* as recorded */
 	struct stability stability; /* for entries of the digest cache */

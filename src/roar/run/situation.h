@@ -9,7 +9,12 @@
 #include "base/error.h"
 
 struct run;
+struct situation;
 struct store;
+
+/* Makes the documents, in run->situation.  Call it when the files are classified. */
+void situation_collect(struct run *run);
+void situation_free(struct situation *situation);
 
 int situation_record(struct run *run, struct store *store,
 		     struct roar_error *err);
