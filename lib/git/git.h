@@ -52,6 +52,7 @@
 #include "git/git_left_out.h"
 
 struct git_state;
+struct str;
 
 struct git_facts {
 	char *root; /* top directory of the work tree; NULL: no repository */
@@ -124,5 +125,13 @@ int git_state_finish(struct git_state *state, unsigned wait_ms,
  * when git failed. */
 enum { GIT_UNTRACKED_MAX = 8 };
 int git_untracked_find(const char *root, const char *paths[], size_t n);
+
+/* Gives to `take` how the commit `id` (hex), such as a snapshot, of the work tree `root`
+ * differs from its parent, as a patch; a negative return of `take` ends git and is returned.
+ * 0; the positive exit status of git, with its message in `errors`; -EINVAL: not an id;
+ * -ENOENT: `root` is not a work tree; -ENOPKG: git is not installed. */
+int git_diff_read(const char *root, const char *id, bool color,
+		  int (*take)(void *ctx, const char *data, size_t len),
+		  void *ctx, struct str *errors);
 
 #endif

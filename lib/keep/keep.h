@@ -13,7 +13,8 @@
  *  4. Nothing is synced.  A caller that reports content as kept calls keep_sync() first.
  *
  * Any number of threads and processes may use these functions at once.  `dirfd` is the
- * directory .roar; its directory "objects" is created with the first content.  Files belong
+ * directory .roar; its directory "objects" is created with the first content, and may be a
+ * symbolic link to a directory elsewhere.  Files belong
  * to the user as whom the calling thread accesses files (setfsuid(2)). */
 #ifndef ROAR_KEEP_KEEP_H
 #define ROAR_KEEP_KEEP_H

@@ -161,6 +161,11 @@ int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	return 0;
 }
 
+int redact_add_value(struct redact *r, const char *value)
+{
+	return strlen(value) < REDACT_VALUE_MIN ? 0 : add_secret(r, value);
+}
+
 void redact_free(struct redact *r)
 {
 	if (!r)

@@ -42,6 +42,10 @@ enum { REDACT_VALUE_MIN = 8 }; /* shorter values are too common for patterns */
 int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	       struct redact **ret);
 void redact_free(struct redact *redact);
+
+/* Adds a text that is a secret wherever it appears; a shorter one than REDACT_VALUE_MIN is
+ * ignored.  Only before other threads use the redactor.  0 or -ENOMEM. */
+int redact_add_value(struct redact *redact, const char *value);
 DEFINE_CLEANUP(struct redact *, redact_free)
 
 /* Appends `len` bytes of free text (a URL, a shell script, a command line that

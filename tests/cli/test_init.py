@@ -27,6 +27,14 @@ def test_only_the_owner_may_look_inside_whatever_the_umask(empty):
     assert mode_of(empty.path(".roar", "config.toml")) == 0o600
 
 
+def settings_of(table, prefix=""):
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from settings_of(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
 def test_config_is_valid_toml_and_equal_to_the_defaults(project):
     with open(project.path(".roar", "config.toml"), "rb") as f:
         written = tomllib.load(f)
@@ -36,10 +44,9 @@ def test_config_is_valid_toml_and_equal_to_the_defaults(project):
     after = project.json("config", "list")
     assert [(r["key"], r["value"]) for r in before] == [
         (r["key"], r["value"]) for r in after]
-    for table, values in written.items():
-        for name, value in values.items():
-            known = {r["key"]: r["value"] for r in after}
-            assert known[f"{table}.{name}"] == value
+    known = {r["key"]: r["value"] for r in after}
+    for name, value in settings_of(written):
+        assert known[name] == value
 
 
 def test_is_idempotent(project):

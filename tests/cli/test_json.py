@@ -64,7 +64,7 @@ def test_show_job(recorded):
     shown = recorded.json("show", "@1")
     assert set(shown) == {"type"} | LOG_JOB | {
         "executions", "script", "cwd", "gaps", "tracer", "observation",
-        "roar_version", "host", "user", "git", "resources", "tags", "blocked_tags", "inputs",
+        "roar_version", "host", "user", "git", "code", "resources", "tags", "blocked_tags", "inputs",
         "outputs", "temporaries", "touched", "shards", "filtered"}
     assert set(shown["git"]) == {"root", "commit", "branch", "remote",
                                  "dirty", "snapshot", "left_out",
@@ -94,7 +94,7 @@ def test_show_job_without_a_repository_has_no_git(project):
 def test_show_artifact(recorded):
     shown = recorded.json("show", "out")
     assert set(shown) == {"type", "digests", "size_bytes", "first_seen_at",
-                          "first_path", "paths", "labels", "tags", "made_by",
+                          "first_path", "kept", "paths", "labels", "tags", "made_by",
                           "used_by", "checkpoint"}
     assert set(shown["paths"][0]) == {"path", "state"}
     for use in shown["made_by"] + shown["used_by"]:

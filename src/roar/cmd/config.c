@@ -134,7 +134,7 @@ static void add_row(struct str *out, const struct term *t,
 
 	(void)add_toml(&value, &row->value);
 	quote_printable(&shown, str_cstr(&value), value.len);
-	str_addf(&line, "%-30s %-12s", row->key->name, str_cstr(&shown));
+	str_addf(&line, "%-37s %-12s", row->key->name, str_cstr(&shown));
 	if (row->is_default) {
 		str_adds(out, str_cstr(&line));
 		term_add(out, t, COLOR_DIM, " default");
@@ -274,7 +274,7 @@ static int type_value(const struct config_key *key, const char *text,
 				 str_cstr(&shown));
 	if (key->type == CONFIG_BOOL)
 		str_adds(out, word);
-	else if (key->type == CONFIG_WORD)
+	else if (key->type == CONFIG_WORD || key->type == CONFIG_SIZE)
 		r = toml_add_string(out, text);
 	else if (text[0] == '[')
 		str_adds(out, text);

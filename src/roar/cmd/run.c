@@ -25,6 +25,7 @@
 #include "lineage/tag.h"
 #include "project/owner.h"
 #include "project/project.h"
+#include "run/clean_tree.h"
 #include "run/close_watch.h"
 #include "run/created_names.h"
 #include "run/front.h"
@@ -34,6 +35,7 @@
 #include "run/report_file.h"
 #include "run/rerun.h"
 #include "run/run.h"
+#include "run/run_log.h"
 #include "run/run_proxy.h"
 #include "run/situation.h"
 #include "run/verdict.h"
@@ -330,12 +332,15 @@ static void finish(struct story *s, struct git_state *look)
 					      "next roar command completes "
 					      "the record" :
 					      "");
+		run_log_end(run, err.text);
 		s->code = verdict_code(run, s->code, false);
 		report_file_end(run, s->code, err.text);
 		return;
 	}
 	remove_journal(run);
 	objects_remove(run->project->dirfd, run_birth_uid(run));
+	kept_content_add(run);
+	run_log_end(run, NULL);
 	if (!reported)
 		report_print(run);
 	s->code = verdict_code(run, s->code, true);
@@ -427,6 +432,11 @@ static int run_in_project(const struct args *args, struct project *project,
 
 	if (r)
 		return r;
+	if (project->config.require_clean) {
+		r = clean_tree_require(project);
+		if (r)
+			return r;
+	}
 	options.kind = command->kind;
 	options.rerun_of = command->job_id;
 	if (command->name && !args_has(args, "name"))

@@ -5,6 +5,7 @@
 #include "show/select.h"
 #include "show/show.h"
 #include "show/show_checkpoint.h"
+#include "show/show_code.h"
 #include "ui/view.h"
 
 void show_more(struct view *v, uint64_t n, uint64_t shown)
@@ -56,10 +57,13 @@ static int answer(struct view *v, const struct selection *q,
 	struct target target;
 	int r;
 
+	if (!q->word && o->diff)
+		return error_set(err, -EINVAL,
+				 "--diff takes a job, such as @2");
 	if (!q->word)
 		return show_session(v, v->has_session ? &v->session : NULL, o,
 				    err);
-	r = find_checkpoint(v, q, &checkpoint, err);
+	r = o->diff ? 0 : find_checkpoint(v, q, &checkpoint, err);
 	if (r < 0)
 		return r;
 	if (checkpoint.found && checkpoint.is_dir)
@@ -70,6 +74,12 @@ static int answer(struct view *v, const struct selection *q,
 		return show_checkpoint(v, &checkpoint, o);
 	if (r < 0)
 		return r;
+	if (o->diff && target.kind == TARGET_JOB)
+		return show_code_diff(v, &target.job, err);
+	if (o->diff)
+		return error_set(err, -EINVAL,
+				 "--diff takes a job, and '%.100s' is not one",
+				 q->word);
 	if (target.kind == TARGET_SESSION)
 		return show_session(v, &target.session, o, err);
 	if (target.kind == TARGET_JOB)
@@ -84,6 +94,7 @@ static int run(const struct args *args)
 	struct show_options o = {
 		.all = args_has(args, "all"),
 		.json = args_has(args, "json"),
+		.diff = args_has(args, "diff"),
 	};
 	struct roar_error err = { 0 };
 	struct selection q;
@@ -113,6 +124,8 @@ static const struct option_spec options[] = {
 	  .help = "show the artifact whose hash starts with HASH" },
 	{ .name = "session",
 	  .help = "show the active session, or the one with the UID or hash REF" },
+	{ .name = "diff",
+	  .help = "print the uncommitted changes that the job ran with" },
 	{ .name = "all",
 	  .letter = 'a',
 	  .help = "show everything: long lists, filtered files, processes" },

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "base/number.h"
 #include "base/quote.h"
 #include "base/vec.h"
 #include "project/config_file.h"
@@ -74,6 +75,42 @@ static int apply_flag(struct config *c, const struct toml_value *v,
 	return 0;
 }
 
+static int apply_keep(struct config *c, const struct toml_value *v, size_t arg)
+{
+	(void)arg;
+	c->objects_keep = (unsigned)config_keep_parse(v->string);
+	return 0;
+}
+
+static int apply_log_level(struct config *c, const struct toml_value *v,
+			   size_t arg)
+{
+	static const char *const names[] = { "error", "warning", "info",
+					     "debug" };
+
+	(void)arg;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(v->string, names[i]))
+			c->log_level = (enum log_level)i;
+	return 0;
+}
+
+static bool parse_size(const char *text, uint64_t *ret)
+{
+	*ret = UINT64_MAX;
+	return !strcmp(text, "none") || number_parse_size(text, ret) == 0;
+}
+
+static int apply_size(struct config *c, const struct toml_value *v,
+		      size_t offset)
+{
+	uint64_t size;
+
+	(void)parse_size(v->string, &size);
+	memcpy((char *)c + offset, &size, sizeof(size));
+	return 0;
+}
+
 static int apply_ignore_paths(struct config *c, const struct toml_value *v,
 			      size_t arg)
 {
@@ -86,6 +123,38 @@ static int apply_redact_names(struct config *c, const struct toml_value *v,
 {
 	(void)arg;
 	return copy_strings(v, &c->redact_names, &c->n_redact_names);
+}
+
+/* Comes after registration.omit.enabled and redact.names in the table. */
+static int apply_omit_names(struct config *c, const struct toml_value *v,
+			    size_t arg)
+{
+	size_t n = c->n_redact_names;
+	char **names;
+
+	(void)arg;
+	if (!c->omit)
+		return 0;
+	names = realloc(c->redact_names, (n + v->n_items + 1) * sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	c->redact_names = names;
+	for (const struct toml_value *i = v->items; i; i = i->next) {
+		names[c->n_redact_names] = strdup(i->string);
+		if (!names[c->n_redact_names])
+			return -ENOMEM;
+		c->n_redact_names++;
+	}
+	return 0;
+}
+
+static int apply_omit_values(struct config *c, const struct toml_value *v,
+			     size_t arg)
+{
+	(void)arg;
+	return c->omit ?
+		       copy_strings(v, &c->redact_values, &c->n_redact_values) :
+		       0;
 }
 
 static int apply_hash_run(struct config *c, const struct toml_value *v,
@@ -113,8 +182,8 @@ static int apply_text(struct config *c, const struct toml_value *v,
 	return 0;
 }
 
-/* BLAKE3 is the identity of content and cannot be another; the key exists so
- * that a file which says so is right. */
+/* For keys that exist so that a file which has them is right: BLAKE3 is the identity of
+ * content and cannot be another, and nothing is published by this version. */
 static int apply_nothing(struct config *c, const struct toml_value *v,
 			 size_t arg)
 {
@@ -132,6 +201,10 @@ const struct config_key config_keys[] = {
 	  apply_verbosity, 0 },
 	{ "output.quiet", CONFIG_BOOL, "false", NULL,
 	  "print nothing, whatever the verbosity", apply_quiet, 0 },
+	{ "output.track_repo_files", CONFIG_BOOL, "true", NULL,
+	  "list code files of the git repository among the inputs that a run "
+	  "prints; false: only count them there (the record has them)",
+	  apply_flag, offsetof(struct config, track_repo_files) },
 	{ "filters.ignore_system_reads", CONFIG_BOOL, "true", NULL,
 	  "hide files of the operating system", apply_filter, FILTER_SYSTEM },
 	{ "filters.ignore_package_reads", CONFIG_BOOL, "true", NULL,
@@ -168,9 +241,21 @@ const struct config_key config_keys[] = {
 	  "exit with status 125 if the record is incomplete and the "
 	  "command exits with 0",
 	  apply_flag, offsetof(struct config, require_complete) },
+	{ "run.require_clean", CONFIG_BOOL, "false", NULL,
+	  "run nothing in a git repository with uncommitted changes",
+	  apply_flag, offsetof(struct config, require_clean) },
 	{ "git.snapshot", CONFIG_BOOL, "true", NULL,
-	  "keep uncommitted code of a run as objects under refs/roar/",
+	  "keep uncommitted code of a run as objects under refs/roar/; outside "
+	  "of git, in .roar/objects",
 	  apply_flag, offsetof(struct config, git_snapshot) },
+	{ "objects.keep", CONFIG_WORD, "\"none\"", CONFIG_KEEP_WORDS,
+	  "content of every run that is kept in .roar/objects", apply_keep, 0 },
+	{ "objects.max_size", CONFIG_SIZE, "\"50GiB\"", NULL,
+	  "bytes that .roar/objects may have; more is not kept (none: no limit)",
+	  apply_size, offsetof(struct config, objects_max_size) },
+	{ "objects.max_file_size", CONFIG_SIZE, "\"none\"", NULL,
+	  "a larger file is not kept (none: no limit)", apply_size,
+	  offsetof(struct config, objects_max_file_size) },
 	{ "proxy.enabled", CONFIG_BOOL, "false", NULL,
 	  "record S3 objects of every run, by a proxy that the environment of "
 	  "the command names",
@@ -189,11 +274,56 @@ const struct config_key config_keys[] = {
 	  "more names of options and variables with secret values (* "
 	  "for all)",
 	  apply_redact_names, 0 },
+	{ "registration.public_by_default", CONFIG_BOOL, "false", NULL,
+	  "publish lineage for everybody (no effect yet: nothing is published)",
+	  apply_nothing, 0 },
+	{ "registration.tagging.enabled", CONFIG_BOOL, "true", NULL,
+	  "make a git tag of published code (no effect yet: nothing is "
+	  "published)",
+	  apply_nothing, 0 },
+	{ "registration.omit.enabled", CONFIG_BOOL, "true", NULL,
+	  "apply registration.omit when a run is recorded, in addition to the "
+	  "built-in redaction, which is always on",
+	  apply_flag, offsetof(struct config, omit) },
+	{ "registration.omit.secrets.values", CONFIG_STRINGS, "[]", NULL,
+	  "texts that are secret wherever they appear, of 8 bytes or more",
+	  apply_omit_values, 0 },
+	{ "registration.omit.env_vars.names", CONFIG_STRINGS, "[]", NULL,
+	  "variables with secret values, like redact.names", apply_omit_names,
+	  0 },
+	{ "registration.omit.allowlist.patterns", CONFIG_STRINGS, "[]", NULL,
+	  "texts that publishing would leave as they are (no effect yet: nothing "
+	  "is published, and redaction has no exceptions)",
+	  apply_nothing, 0 },
+	{ "logging.level", CONFIG_WORD, "\"warning\"",
+	  "debug|info|warning|error",
+	  "what .roar/roar.log gets: error, runs that were not recorded; "
+	  "warning, also incomplete records; info, also every run; debug, also "
+	  "times",
+	  apply_log_level, 0 },
 	{ "hints.enabled", CONFIG_BOOL, "true", NULL,
 	  "print hints about next steps", apply_flag,
 	  offsetof(struct config, hints) },
 	{ 0 },
 };
+
+int config_keep_parse(const char *word)
+{
+	static const struct {
+		const char *word;
+		int set;
+	} sets[] = {
+		{ "none", 0 },
+		{ "inputs", CONFIG_KEEP_INPUTS },
+		{ "outputs", CONFIG_KEEP_OUTPUTS },
+		{ "all", CONFIG_KEEP_INPUTS | CONFIG_KEEP_OUTPUTS },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		if (!strcmp(word, sets[i].word))
+			return sets[i].set;
+	return -EINVAL;
+}
 
 const struct config_key *config_key_find(const char *name)
 {
@@ -236,6 +366,20 @@ static int check_word(const struct config_key *key, const char *word,
 			 key->values, str_cstr(&shown));
 }
 
+static int check_size(const struct config_key *key, const char *text,
+		      struct roar_error *err)
+{
+	CLEANUP(str_release) struct str shown = STR_INIT;
+	uint64_t size;
+
+	if (parse_size(text, &size))
+		return 0;
+	quote_printable_cut(&shown, text, 100);
+	return error_set(err, -EINVAL,
+			 "%s takes a size such as 20GiB, or none, not '%s'",
+			 key->name, str_cstr(&shown));
+}
+
 static int check_strings(const struct config_key *key,
 			 const struct toml_value *array, struct roar_error *err)
 {
@@ -263,6 +407,7 @@ int config_check(const struct config_key *key, const struct toml_value *value,
 	} wanted[] = {
 		[CONFIG_BOOL] = { TOML_BOOLEAN, "true or false" },
 		[CONFIG_WORD] = { TOML_STRING, "a string" },
+		[CONFIG_SIZE] = { TOML_STRING, "a string" },
 		[CONFIG_STRINGS] = { TOML_ARRAY, "an array of strings" },
 	};
 
@@ -273,6 +418,8 @@ int config_check(const struct config_key *key, const struct toml_value *value,
 				 toml_type_name(value->type));
 	if (key->type == CONFIG_WORD)
 		return check_word(key, value->string, err);
+	if (key->type == CONFIG_SIZE)
+		return check_size(key, value->string, err);
 	if (key->type == CONFIG_STRINGS)
 		return check_strings(key, value, err);
 	return 0;
@@ -324,7 +471,8 @@ static int take_mistake(void *ctx, const struct config_mistake *m)
 	if (m->foreign)
 		return 0;
 	r = add_mistake(c, m->text);
-	if (r == 0 && !strncmp(m->key, "redact", 6))
+	if (r == 0 && (!strncmp(m->key, "redact", 6) ||
+		       !strncmp(m->key, "registration", 12)))
 		r = distrust_names(c);
 	return r;
 }
@@ -398,6 +546,7 @@ void config_release(struct config *c)
 {
 	free_strings(c->ignore_paths, c->n_ignore_paths);
 	free_strings(c->redact_names, c->n_redact_names);
+	free_strings(c->redact_values, c->n_redact_values);
 	free_strings(c->env, c->n_env);
 	free_strings(c->mistakes, c->n_mistakes);
 	free(c->tracer);

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "hash/digest/digest.h"
@@ -23,6 +24,24 @@ enum verbosity {
 	VERBOSITY_NORMAL,
 	VERBOSITY_VERBOSE,
 	VERBOSITY_DEBUG
+};
+
+/* Which content of a run is kept in .roar/objects: a set. */
+enum config_keep {
+	CONFIG_KEEP_INPUTS = 1 << 0,
+	CONFIG_KEEP_OUTPUTS = 1 << 1,
+};
+
+/* The set that one of CONFIG_KEEP_WORDS names, or -EINVAL. */
+#define CONFIG_KEEP_WORDS "none|outputs|inputs|all"
+int config_keep_parse(const char *word);
+
+/* Events of runs that go to .roar/roar.log. */
+enum log_level {
+	LOG_LEVEL_ERROR, /* a run was not recorded */
+	LOG_LEVEL_WARNING, /* a record is incomplete, content was not kept */
+	LOG_LEVEL_INFO, /* every run */
+	LOG_LEVEL_DEBUG, /* and where its time went */
 };
 
 /* The settings, parsed and validated. */
@@ -36,13 +55,24 @@ struct config {
 	char *tracer; /* tracer.default */
 	bool tracer_fallback; /* tracer.fallback_enabled */
 	bool require_complete; /* run.require_complete */
+	bool require_clean; /* run.require_clean */
 	bool git_snapshot; /* git.snapshot */
+	bool track_repo_files; /* output.track_repo_files */
+	enum log_level log_level; /* logging.level */
+	unsigned objects_keep; /* objects.keep: enum config_keep */
+	uint64_t objects_max_size; /* objects.max_size; UINT64_MAX: no limit */
+	uint64_t objects_max_file_size; /* objects.max_file_size; likewise */
 	bool proxy_enabled; /* proxy.enabled */
 	bool proxy_hash; /* proxy.hash */
 	char *proxy_upstream; /* proxy.upstream; "auto" */
 	char *proxy_region; /* proxy.region; "auto" */
-	char **redact_names; /* redact.names: more environment-like names */
+	/* redact.names and registration.omit.env_vars.names: more environment-like
+	 * names */
+	char **redact_names;
 	size_t n_redact_names;
+	char **redact_values; /* registration.omit.secrets.values */
+	size_t n_redact_values;
+	bool omit; /* registration.omit.enabled */
 	bool hints; /* hints.enabled: suggest next steps */
 	char **env; /* [env] as "NAME=value", NULL-terminated */
 	size_t n_env;

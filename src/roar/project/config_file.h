@@ -17,6 +17,7 @@ struct config;
 enum config_type {
 	CONFIG_BOOL,
 	CONFIG_WORD, /* a string, one of `values` */
+	CONFIG_SIZE, /* a string: "20GiB", or "none" */
 	CONFIG_STRINGS, /* an array of strings, of `values` when given */
 };
 

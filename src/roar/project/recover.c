@@ -100,6 +100,7 @@ static int record_journal(struct project *project, struct store *store,
 	int r;
 
 	options.want = project->config.hash_run;
+	options.keep = project->config.objects_keep;
 	meta = journal_meta(reader, &len);
 	r = run_init(&run, project, &options);
 	if (r == 0)
@@ -117,7 +118,11 @@ static int record_journal(struct project *project, struct store *store,
 	situation_collect(&run);
 	if (r == 0)
 		r = record_begin(&run, store, err);
-	return r < 0 ? r : record_commit(&run, store, err);
+	if (r == 0)
+		r = record_commit(&run, store, err);
+	if (r == 0)
+		kept_content_add(&run);
+	return r;
 }
 
 /* One journal.  Returns 1 when a record was completed, 0 when there was nothing

@@ -49,6 +49,10 @@ const struct option_spec run_option_table[] = {
 		  "(default)" },
 	{ .name = "no-tracer-fallback",
 	  .help = "do not run the command if the tracer is refused" },
+	{ .name = "keep",
+	  .arg = "WHAT",
+	  .values = CONFIG_KEEP_WORDS,
+	  .help = "content to keep in .roar/objects (objects.keep)" },
 	{ .name = "proxy",
 	  .help = "record S3 objects: set an endpoint in the environment of the "
 		  "command that is a proxy (proxy.enabled)" },
@@ -92,6 +96,7 @@ int run_options_parse(const struct args *args, const struct config *config,
 		      struct run_options *ret)
 {
 	const char *tracer = args_get(args, "tracer");
+	const char *keep = args_get(args, "keep");
 
 	ret->name = args_get(args, "name") ? args_get(args, "name") : "";
 	ret->verbose = args_count(args, "verbose");
@@ -110,6 +115,15 @@ int run_options_parse(const struct args *args, const struct config *config,
 		    0)
 			ret->fallback = false;
 	}
+	ret->keep = config->objects_keep;
+	if (keep && config_keep_parse(keep) < 0)
+		return cli_usage(
+			args->command,
+			"unknown value '%s' of --keep: use none, outputs, inputs or "
+			"all",
+			keep);
+	if (keep)
+		ret->keep = (unsigned)config_keep_parse(keep);
 	ret->proxy_upstream = args_get(args, "proxy-upstream");
 	ret->proxy = config->proxy_enabled;
 	if (args_has(args, "proxy") || ret->proxy_upstream)

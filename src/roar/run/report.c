@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/quote.h"
 #include "cli/cli.h"
+#include "project/code_file.h"
 #include "project/project.h"
 #include "run/contents.h"
 #include "run/hints.h"
@@ -97,6 +98,7 @@ static void add_line(struct str *out, const struct run *run,
 		str_addc(out, ')');
 	}
 	report_objects_add_words(out, run);
+	kept_content_add_words(out, run);
 	add_git_lack(out, &run->git);
 	str_adds(out, ", ");
 	add_times(out, run);
@@ -155,12 +157,21 @@ static void add_file(struct str *out, const struct run *run,
 	str_addc(out, '\n');
 }
 
+/* output.track_repo_files is false, and git has the file with the other code. */
+static bool is_hidden_code(const struct run *run, const struct run_file *e)
+{
+	return !run->project->config.track_repo_files && run->git.root &&
+	       path_is_under(e->file->path, run->git.root) &&
+	       code_file_is(e->file->path, NULL);
+}
+
 static void add_files(struct str *out, const struct run *run, unsigned role,
 		      const char *label, const struct term *term)
 {
 	enum content_side side = role == LINEAGE_INPUT ? CONTENT_INPUT :
 							 CONTENT_OUTPUT;
 	size_t n_objects;
+	size_t n_code = 0;
 	size_t shown = 0;
 	size_t n = 0;
 	size_t max;
@@ -170,6 +181,10 @@ static void add_files(struct str *out, const struct run *run, unsigned role,
 
 		if (e->filter || !(e->roles & role))
 			continue;
+		if (role == LINEAGE_INPUT && is_hidden_code(run, e)) {
+			n_code++;
+			continue;
+		}
 		n++;
 		if (shown == ROWS_MAX && !run->options.verbose)
 			continue;
@@ -182,6 +197,11 @@ static void add_files(struct str *out, const struct run *run, unsigned role,
 	shown += n_objects < max ? n_objects : max;
 	if (n > shown)
 		str_addf(out, "       ... and %zu more\n", n - shown);
+	if (n_code) {
+		str_adds(out, "       and ");
+		format_count(out, n_code, "code file");
+		str_adds(out, " of the repository\n");
+	}
 }
 
 static void add_filtered(struct str *out, const struct run *run)
@@ -295,6 +315,7 @@ static void add_block(struct str *out, const struct run *run,
 	add_times(out, run);
 	str_adds(out, dash);
 	add_verdict(out, run, term);
+	kept_content_add_words(out, run);
 	str_addc(out, '\n');
 	add_files(out, run, LINEAGE_INPUT, "in ", term);
 	add_files(out, run, LINEAGE_OUTPUT, "out", term);
@@ -370,6 +391,7 @@ void report_print(const struct run *run)
 		add_line(&out, run, &term);
 	if (!run->options.quiet) {
 		verdict_add_advice(&out, run);
+		kept_content_add_advice(&out, run);
 		report_objects_add_advice(&out, run);
 	}
 	if (wants_timing())

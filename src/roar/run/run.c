@@ -88,6 +88,9 @@ int run_init(struct run *run, struct project *project,
 	r = redact_new(options->envp ? options->envp : environ,
 		       project->config.redact_names,
 		       project->config.n_redact_names, &run->redact);
+	for (size_t i = 0; r == 0 && i < project->config.n_redact_values; i++)
+		r = redact_add_value(run->redact,
+				     project->config.redact_values[i]);
 	if (r == 0)
 		r = fold_new(&run->fold);
 	if (r == 0)

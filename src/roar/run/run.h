@@ -20,6 +20,8 @@
  *	situation.c          the machine, the environment, the packages
  *	edges.c              which process used which file, ranks
  *	record.c             writes the facts to the store, in one transaction
+ *	kept_content.c       puts content into .roar/objects
+ *	run_log.c            a line in .roar/roar.log
  *	report.c             prints the report on stderr; report_objects.c a part of it
  *
  * cmd/run.c has the sequence of these steps; recover.c enters it at run_classify() with
@@ -42,6 +44,7 @@
 #include "lineage/tag.h"
 #include "run/environments.h"
 #include "run/input_clone.h"
+#include "run/kept_content.h"
 #include "run/links.h"
 #include "store/store.h"
 #include "trace/probe.h"
@@ -82,6 +85,7 @@ struct run_options {
 	int verbose; /* 1: files, 2: filtered files too */
 	digest_set want;
 	char *const *envp; /* of the command; NULL: ours */
+	unsigned keep; /* enum config_keep */
 	bool proxy; /* put the S3 proxy between the command and its store */
 	const char *proxy_upstream; /* --proxy-upstream; NULL: not given */
 };
@@ -200,6 +204,7 @@ struct run {
 	struct store_job job; /* as recorded */
 	struct stability stability; /* for entries of the digest cache */
 	unsigned n_small_outputs; /* small outputs considered for the cache */
+	struct kept_content kept; /* for the report */
 	bool interrupted;
 	bool recovered; /* from a journal: nothing is reported */
 	int64_t alive_ns; /* when recovered: roar was alive at least until then */

@@ -16,6 +16,7 @@ struct view;
 struct show_options {
 	bool all; /* complete lists, however long */
 	bool json;
+	bool diff; /* of a job: nothing but the uncommitted changes that it ran */
 };
 
 /* Rows of one list that are shown without --all. */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "hash/user_cache.h"
+#include "keep/keep.h"
 #include "lineage/fold.h"
 #include "query/presence.h"
 #include "show/show.h"
@@ -142,6 +143,14 @@ static void add_digest_label(struct view *v, int algo)
 	view_label(v, label);
 }
 
+static bool is_kept(const struct block *b)
+{
+	const struct digests *d = &b->artifact->digests;
+
+	return d->have & DIGEST_SET_BLAKE3 &&
+	       keep_has(b->view->project.dirfd, d->blake3, NULL);
+}
+
 static void add_facts(struct block *b)
 {
 	struct view *v = b->view;
@@ -172,6 +181,11 @@ static void add_facts(struct block *b)
 	str_adds(&v->out, " as ");
 	view_path(v, &v->out, a->first_path);
 	str_addc(&v->out, '\n');
+	if (is_kept(b)) {
+		view_label(v, "Kept:");
+		str_adds(&v->out,
+			 "in .roar/objects ('roar objects restore')\n");
+	}
 }
 
 static void add_places(struct block *b)
@@ -422,6 +436,7 @@ static int add_json(struct block *b, struct roar_error *err)
 	view_json_int(&j, "size_bytes", a->size);
 	view_json_time(&j, "first_seen_at", a->first_seen_ns);
 	view_json_text(&j, "first_path", a->first_path);
+	view_json_bool(&j, "kept", is_kept(b));
 	json_put_key(&j, "paths");
 	json_put_array(&j);
 	for (size_t i = 0; i < b->n_places; i++) {

@@ -8,6 +8,7 @@
 #include "lineage/filter.h"
 #include "query/producer.h"
 #include "show/show.h"
+#include "show/show_code.h"
 #include "show/show_job.h"
 #include "show/show_shards.h"
 #include "ui/view.h"
@@ -423,6 +424,7 @@ static int add_text(struct job_block *b, struct roar_error *err)
 	add_verdict(b);
 	add_observation(b->view, b->job);
 	add_git(b->view, b->job);
+	show_code_text(b->view, b->job, b->files, b->n_files);
 	add_machine(b->view, b->job);
 	view_labels(b->view, LABEL_JOB, b->job->id);
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);

@@ -6,6 +6,7 @@
 #include "lineage/fold.h"
 #include "query/producer.h"
 #include "show/show.h"
+#include "show/show_code.h"
 #include "show/show_job.h"
 #include "show/show_shards.h"
 #include "ui/view.h"
@@ -153,6 +154,7 @@ static void json_facts(struct job_block *b, struct json *j)
 	view_json_text(j, "host", job->host);
 	view_json_text(j, "user", job->user);
 	json_git(b, j);
+	show_code_json(b->view, j, job, b->files, b->n_files);
 	json_put_key(j, "resources");
 	json_put_object(j);
 	view_json_seconds(j, "cpu_user_s", job->cpu_user_ns);

@@ -85,6 +85,8 @@ static int fill_command(struct recording *r)
 	int e = redact_new(environ, config->redact_names,
 			   config->n_redact_names, &r->redact);
 
+	for (size_t i = 0; e == 0 && i < config->n_redact_values; i++)
+		e = redact_add_value(r->redact, config->redact_values[i]);
 	if (e == 0)
 		e = redact_words(r->redact, r->step->argv, &r->pool, &r->argv);
 	if (e < 0)

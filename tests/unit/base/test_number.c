@@ -79,6 +79,33 @@ static void taking_stops_after_the_digits(void **state)
 	assert_int_equal(*at, '1');
 }
 
+static void sizes_have_units(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} right[] = {
+		{ "0", 0 },	     { "12", 12 },
+		{ "12B", 12 },	     { "4k", 4096 },
+		{ "4KiB", 4096 },    { "2MB", 2000000 },
+		{ "1gib", 1 << 30 }, { "3T", UINT64_C(3) << 40 },
+	};
+	static const char *const wrong[] = { "",      "x",
+					     "1X",    "1KiBs",
+					     "-1",    "1.5G",
+					     "1 GiB", "18446744073709551615K" };
+	uint64_t n = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_true(number_parse_size(wrong[i], &n) < 0);
+	assert_int_equal(n, 7);
+	for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
+		assert_int_equal(number_parse_size(right[i].text, &n), 0);
+		assert_true(n == right[i].bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -86,6 +113,7 @@ int main(void)
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(bounds_hold),
 		cmocka_unit_test(taking_stops_after_the_digits),
+		cmocka_unit_test(sizes_have_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
