@@ -8,6 +8,7 @@
 #include "event/event.h"
 #include "lineage/fold.h"
 #include "lineage/graph.h"
+#include "query/collection.h"
 #include "query/object_content.h"
 #include "query/query.h"
 #include "store/store.h"
@@ -203,5 +204,7 @@ int producer_find_newest(struct query *q, int64_t artifact_id, const char *path,
 		if (path && strcmp(uses[i].path, path) == 0)
 			there = uses[i].job_id;
 	}
-	return newest ? query_job(q, there ? there : newest, ret, err) : 0;
+	if (!newest)
+		return collection_maker(q, artifact_id, path, ret, err);
+	return query_job(q, there ? there : newest, ret, err);
 }

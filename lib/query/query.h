@@ -7,6 +7,8 @@
  *	pipeline.h     a session as a graph of steps and artifacts
  *	stale_steps.h  the stale steps above or below a step
  *	outdated_steps.h  the steps whose inputs on disk changed
+ *	collection.h   what differs between two collections
+ *	collection_fold.h  lists in which a collection is one line
  *	object_content.h  which objects without a digest are the same content
  *	presence.h     whether a file still holds a recorded content
  *

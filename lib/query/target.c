@@ -324,6 +324,45 @@ static bool is_object(const char *word)
 	return strncmp(word, "s3://", 5) == 0 || strncmp(word, "gs://", 5) == 0;
 }
 
+/* Makes the artifact of a collection the target. */
+static int take_collection(struct lookup *l, const char *path,
+			   struct target *ret)
+{
+	int r = store_artifact(l->query->store, l->query->pool,
+			       ret->collection.id, &ret->artifact, l->err);
+
+	if (r < 0)
+		return r;
+	ret->kind = TARGET_ARTIFACT;
+	ret->path = path;
+	return 1;
+}
+
+/* 1 when a directory at that path was used or named as a whole. */
+static int find_directory(struct lookup *l, const char *path,
+			  struct target *ret)
+{
+	int r = store_collection_at(l->query->store, l->query->pool, path,
+				    &ret->collection, l->err);
+
+	return r <= 0 ? r : take_collection(l, ret->collection.path, ret);
+}
+
+static int find_place(struct lookup *l, const char *path, struct target *ret)
+{
+	int r = find_directory(l, path, ret);
+
+	return r ? r : find_exact_path(l, path, ret);
+}
+
+static int find_name(struct lookup *l, struct target *ret)
+{
+	int r = store_collection_named(l->query->store, l->query->pool, l->word,
+				       &ret->collection, l->err);
+
+	return r <= 0 ? r : take_collection(l, NULL, ret);
+}
+
 /* The record has paths without symbolic links; what was typed may lead through
  * one, so the real name is tried as well. */
 static int find_path(struct lookup *l, struct target *ret)
@@ -337,11 +376,11 @@ static int find_path(struct lookup *l, struct target *ret)
 	path_normalize(&path, l->cwd, l->word);
 	r = str_error(&path);
 	if (!r)
-		r = find_exact_path(l, str_cstr(&path), ret);
+		r = find_place(l, str_cstr(&path), ret);
 	if (r == 0) {
 		real = realpath(str_cstr(&path), NULL);
 		if (real && strcmp(real, str_cstr(&path)) != 0)
-			r = find_exact_path(l, real, ret);
+			r = find_place(l, real, ret);
 	}
 	str_release(&path);
 	return r;
@@ -380,8 +419,8 @@ static int unknown_path(struct lookup *l, enum target_want want)
 	if (S_ISDIR(st.st_mode))
 		return error_set(
 			l->err, -ENOENT,
-			"'%s' is a directory, and the record contains files: name "
-			"one of them",
+			"'%s' is a directory that no recorded job read or wrote "
+			"as a whole: name a file in it",
 			l->shown);
 	return error_set(
 		l->err, -ENOENT,
@@ -468,7 +507,13 @@ static int resolve(struct lookup *l, enum target_want want, struct target *ret)
 		if (r > 0)
 			return refuse_session(l);
 	}
-	if (r == 0)
+	if (r == 0 && any)
+		r = find_name(l, ret);
+	if (r > 0 && ret->kind == TARGET_ARTIFACT && !ret->collection.id)
+		r = store_collection(l->query->store, l->query->pool,
+				     ret->artifact.id, &ret->collection,
+				     l->err);
+	else if (r == 0)
 		r = unknown(l, want);
 	return r < 0 ? r : 0;
 }
@@ -495,6 +540,47 @@ int target_resolve(struct query *q, const char *cwd, const char *word,
 	r = resolve(&l, want, &found);
 	if (r < 0)
 		return r;
+	*ret = found;
+	return 0;
+}
+
+static int no_collection(struct lookup *l)
+{
+	return error_set(
+		l->err, -ENOENT,
+		"'%s' is not a collection: 'roar collection ls' lists names, "
+		"directories and hashes",
+		l->shown);
+}
+
+int target_collection(struct query *q, const char *cwd, const char *word,
+		      struct target *ret, struct roar_error *err)
+{
+	struct lookup l = { .query = q, .cwd = cwd, .word = word, .err = err };
+	struct roar_error why = { 0 };
+	struct target found = { 0 };
+	int r;
+
+	show_word(word, l.shown);
+	r = find_name(&l, &found);
+	if (r == 0) {
+		l.err = &why;
+		r = find_path(&l, &found);
+		if (r == 0 && is_hex(word))
+			r = find_digest(&l, &found);
+		l.err = err;
+	}
+	if (r == -ENOTUNIQ || r == -ENOMEM)
+		*err = why;
+	else if (r == 0 || r == -ENODATA)
+		r = no_collection(&l);
+	else if (r > 0 && !found.collection.id)
+		r = store_collection(q->store, q->pool, found.artifact.id,
+				     &found.collection, err);
+	if (r < 0)
+		return r;
+	if (!found.collection.id)
+		return no_collection(&l);
 	*ret = found;
 	return 0;
 }

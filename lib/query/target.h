@@ -7,12 +7,14 @@
  *	hex prefix	session by UID or hash, else artifact by any digest (at
  *			least 4 digits, unique)
  *	s3://B/K	place of a recorded object
- *	anything else	path of a recorded file, relative to the directory `cwd` */
+ *	anything else	path of a recorded file or of a directory that is a collection,
+ *			relative to the directory `cwd`; else the name of a collection */
 #ifndef ROAR_QUERY_TARGET_H
 #define ROAR_QUERY_TARGET_H
 
 #include "base/error.h"
 #include "store/store.h"
+#include "store/store_collection.h"
 
 struct query;
 
@@ -48,8 +50,14 @@ struct target {
 	struct store_job job; /* TARGET_JOB */
 	struct store_artifact artifact; /* TARGET_ARTIFACT */
 	struct store_session session; /* TARGET_SESSION */
+	struct store_collection collection; /* that the artifact is; id 0: none */
 	const char *path; /* the artifact was named by this path; else NULL */
 };
+
+/* Fills *ret for the collection that `word` names: by name, path of its directory or
+ * hash.  Errors as target_resolve(). */
+int target_collection(struct query *q, const char *cwd, const char *word,
+		      struct target *ret, struct roar_error *err);
 
 /* Resolves `word`, an argument of the user.  -ENOENT, -ENODATA (the path is recorded,
  * its content was never identified), -EINVAL or -ENOTUNIQ with a message that names the

@@ -116,7 +116,7 @@ static void read_collection(struct statement *q, struct pool *pool,
 	c->size = column_int(q);
 	c->first_seen_ns = column_int(q);
 	(void)column_blob(q, c->blake3, sizeof(c->blake3));
-	c->name = column_text(q, pool);
+	c->names = column_text(q, pool);
 	c->path = column_text(q, pool);
 }
 

@@ -46,7 +46,7 @@ struct store_collection {
 	int64_t size; /* bytes of all members */
 	int64_t first_seen_ns;
 	uint8_t blake3[BLAKE3_LEN]; /* of the tree */
-	const char *name; /* the newest one; "" */
+	const char *names; /* that mean it now, separated by blanks; "" */
 	const char *path; /* where it was last; "" */
 };
 

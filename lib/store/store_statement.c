@@ -37,8 +37,10 @@
 /* Where a collection was last: used by a job, else named. */
 #define COLLECTION_COLUMNS                                                 \
 	"SELECT c.id, c.kind, c.n_members, a.size, a.first_seen_ns, "      \
-	"a.blake3, coalesce((SELECT n.name FROM collection_names n "       \
-	"WHERE n.collection_id = c.id ORDER BY n.id DESC LIMIT 1), ''), "  \
+	"a.blake3, coalesce((SELECT group_concat(n.name, ' ') "            \
+	"FROM collection_names n WHERE n.collection_id = c.id "            \
+	"AND n.id = (SELECT max(x.id) FROM collection_names x "            \
+	"WHERE x.name = n.name)), ''), "                                   \
 	"coalesce((SELECT p.path FROM job_collections j CROSS JOIN paths " \
 	"p ON p.id = j.path_id WHERE j.collection_id = c.id "              \
 	"ORDER BY j.job_id DESC LIMIT 1), (SELECT p.path FROM "            \

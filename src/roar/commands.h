@@ -17,6 +17,7 @@ extern const struct program roar_program;
 extern const struct command cmd_arena;
 extern const struct command cmd_build;
 extern const struct command cmd_checkpoint;
+extern const struct command cmd_collection;
 extern const struct command cmd_config;
 extern const struct command cmd_coordinator;
 extern const struct command cmd_dag;

@@ -65,7 +65,7 @@ def test_show_job(recorded):
     assert set(shown) == {"type"} | LOG_JOB | {
         "executions", "script", "cwd", "gaps", "tracer", "observation",
         "roar_version", "host", "user", "git", "code", "resources", "tags", "blocked_tags", "inputs",
-        "outputs", "temporaries", "touched", "shards", "filtered"}
+        "outputs", "temporaries", "touched", "collections", "shards", "filtered"}
     assert set(shown["git"]) == {"root", "commit", "branch", "remote",
                                  "dirty", "snapshot", "left_out",
                                  "left_out_count", "note"}
@@ -106,7 +106,7 @@ def test_show_artifact(recorded):
 def test_dag(recorded):
     dag = recorded.json("dag")
     assert set(dag) == {"nodes", "artifacts", "total_steps", "stale_count",
-                        "outdated_count", "stale_artifact_count", "superseded_artifact_count",
+                        "collections", "outdated_count", "stale_artifact_count", "superseded_artifact_count",
                         "session_id", "is_expanded", "labels"}
     for n in dag["nodes"]:
         assert set(n) == {"step_number", "step_ref", "job_id", "job_uid",
@@ -124,7 +124,7 @@ def test_dag(recorded):
 
 def test_inputs(recorded):
     found = recorded.json("inputs", "@2")
-    assert set(found) == {"job", "scope", "inputs"}
+    assert set(found) == {"job", "scope", "inputs", "collections"}
     assert set(found["job"]) == {"job_uid", "step_ref"}
     assert set(found["inputs"][0]) == {"path", "digests", "size_bytes",
                                        "depth", "sourced", "moved", "object",

@@ -171,20 +171,40 @@ static int feed(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
+/* The BLAKE3 of a text, by multihash_update() as its sink. */
+static int finish(struct multihash *m, int r, uint8_t ret[BLAKE3_LEN])
+{
+	struct digests d;
+
+	if (r == 0)
+		r = multihash_final(m, &d);
+	multihash_release(m);
+	if (r == 0)
+		memcpy(ret, d.blake3, BLAKE3_LEN);
+	return r;
+}
+
 int dir_hash_root(struct dir_hash *t, uint8_t ret[BLAKE3_LEN])
 {
 	struct multihash m;
-	struct digests d;
 	int r;
 
 	multihash_init(&m);
 	r = multihash_start(&m, DIGEST_SET_BLAKE3, 0);
 	if (r == 0)
 		r = dir_hash_text(t, feed, &m);
+	return finish(&m, r, ret);
+}
+
+int dir_hash_of_leaves(size_t n, dir_hash_leaf_fn leaf, void *ctx,
+		       uint8_t ret[BLAKE3_LEN])
+{
+	struct multihash m;
+	int r;
+
+	multihash_init(&m);
+	r = multihash_start(&m, DIGEST_SET_BLAKE3, 0);
 	if (r == 0)
-		r = multihash_final(&m, &d);
-	multihash_release(&m);
-	if (r == 0)
-		memcpy(ret, d.blake3, BLAKE3_LEN);
-	return r;
+		r = dir_hash_leaves_text(n, leaf, ctx, feed, &m);
+	return finish(&m, r, ret);
 }

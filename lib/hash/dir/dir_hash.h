@@ -87,4 +87,13 @@ void dir_hash_set_digest(struct dir_hash *t, size_t i,
 /* The hash of the tree.  -ENODATA: a leaf has no digest; -EEXIST as dir_hash_sort(). */
 int dir_hash_root(struct dir_hash *t, uint8_t ret[BLAKE3_LEN]);
 
+/* The same without a tree in memory: the hash of `n` leaves that `leaf` returns one by
+ * one, sorted by path.  The path is valid until the next call.  -EINVAL, -EILSEQ as
+ * dir_hash_check_path(), -EINVAL also for a wrong order; a negative value of `leaf`. */
+typedef int (*dir_hash_leaf_fn)(void *ctx, size_t i, const char **ret_path,
+				size_t *ret_len,
+				uint8_t ret_blake3[BLAKE3_LEN]);
+int dir_hash_of_leaves(size_t n, dir_hash_leaf_fn leaf, void *ctx,
+		       uint8_t ret[BLAKE3_LEN]);
+
 #endif

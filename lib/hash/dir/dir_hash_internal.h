@@ -33,4 +33,8 @@ typedef int (*dir_hash_sink)(void *ctx, const void *data, size_t len);
  * negative return value of `sink`.  -ENODATA, -EEXIST as dir_hash_root(). */
 int dir_hash_text(struct dir_hash *t, dir_hash_sink sink, void *ctx);
 
+/* The text of leaves that are not in a tree, see dir_hash_of_leaves(). */
+int dir_hash_leaves_text(size_t n, dir_hash_leaf_fn leaf, void *leaf_ctx,
+			 dir_hash_sink sink, void *ctx);
+
 #endif

@@ -2,6 +2,7 @@
 #include "show/dag.h"
 #include "commands.h"
 #include "hash/user_cache.h"
+#include "lineage/fold.h"
 #include "ui/view.h"
 
 enum { READ_MAX = 4 << 20 }; /* bytes of inputs that are read to compare them */
@@ -36,6 +37,25 @@ static int choose_rows(struct dag *d)
 	return r;
 }
 
+/* Artifacts that are members of what a step wrote as a whole. */
+static int count_members(struct dag *d, struct roar_error *err)
+{
+	const struct pipeline *p = &d->pipeline;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < p->n_artifacts; i++) {
+		uint32_t node = p->artifacts[i].producer;
+
+		if (node != GRAPH_NONE)
+			r = collection_fold_count(&d->fold,
+						  pipeline_outline(p, node)->id,
+						  LINEAGE_OUTPUT,
+						  p->artifacts[i].path, NULL,
+						  err);
+	}
+	return r;
+}
+
 static int compose(struct dag *d, bool json, struct roar_error *err)
 {
 	int r;
@@ -47,6 +67,8 @@ static int compose(struct dag *d, bool json, struct roar_error *err)
 		r = find_outdated(d);
 	if (r >= 0)
 		r = choose_rows(d);
+	if (r >= 0 && (json || d->show_artifacts))
+		r = count_members(d, err);
 	if (r < 0)
 		return r;
 	if (!json)
@@ -60,6 +82,7 @@ static int run(const struct args *args)
 	CLEANUP(view_close) struct view v = VIEW_INIT;
 	struct dag d = {
 		.view = &v,
+		.fold = { .query = &v.query },
 		.expanded = args_has(args, "expanded"),
 		.show_artifacts = args_has(args, "show-artifacts"),
 		.stale_only = args_has(args, "stale-only"),
@@ -73,6 +96,7 @@ static int run(const struct args *args)
 	if (args_has(args, "no-color"))
 		v.term.color = false;
 	r = compose(&d, args_has(args, "json"), &err);
+	collection_fold_release(&d.fold);
 	pipeline_release(&d.pipeline);
 	return r < 0 ? view_fail(r, &err) : view_print(&v);
 }

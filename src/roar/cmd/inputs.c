@@ -6,8 +6,10 @@
 #include "commands.h"
 #include "lineage/fold.h"
 #include "query/ancestry.h"
+#include "query/collection_fold.h"
 #include "query/producer.h"
 #include "show/select.h"
+#include "show/show_collection.h"
 #include "show/show_object.h"
 #include "ui/view.h"
 
@@ -17,6 +19,7 @@ struct request {
 	struct selection target;
 	bool deep; /* --all */
 	bool json;
+	bool files; /* --files: the members of collections one by one */
 	enum which which;
 };
 
@@ -27,7 +30,13 @@ struct answer {
 	struct ancestor *found;
 	size_t n_found;
 	struct show_objects objects;
+	struct collection_fold fold;
 };
+
+static void answer_release(struct answer *a)
+{
+	collection_fold_release(&a->fold);
+}
 
 /* ---- the request ---- */
 
@@ -36,6 +45,7 @@ static int parse_request(const struct args *args, struct request *ret)
 	*ret = (struct request){
 		.deep = args_has(args, "all"),
 		.json = args_has(args, "json"),
+		.files = args_has(args, "files"),
 	};
 	if (ret->deep && args_has(args, "direct"))
 		return cli_usage(args->command,
@@ -84,7 +94,26 @@ static int read_answer(struct answer *a, struct target *t,
 		if (wanted(a, &a->found[i]))
 			a->found[n++] = a->found[i];
 	a->n_found = n;
-	return 0;
+	for (size_t i = 0; r >= 0 && i < n && !a->request->files; i++)
+		if (!a->found[i].moved)
+			r = collection_fold_count(
+				&a->fold, a->found[i].user->id, LINEAGE_INPUT,
+				a->found[i].row->path, a->found[i].maker, err);
+	return r;
+}
+
+/* The collection that is listed instead of the file; NULL: none. */
+static struct collection_group *find_group(const struct answer *a,
+					   const struct ancestor *x)
+{
+	struct collection_group *group = x->moved ?
+						 NULL :
+						 collection_fold_find(
+							 &a->fold, x->user->id,
+							 LINEAGE_INPUT,
+							 x->row->path);
+
+	return group && collection_group_is_whole(group) ? group : NULL;
 }
 
 /* ---- text ---- */
@@ -111,22 +140,49 @@ static void add_title(struct answer *a)
 	str_release(&title);
 }
 
+/* Hash and size. */
+static void add_content(struct view *v, const struct digests *digests,
+			uint64_t size)
+{
+	struct str cell = STR_INIT;
+
+	str_adds(&v->out, "  ");
+	view_hash(&cell, digests);
+	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
+	str_clear(&cell);
+	format_size(&cell, size);
+	view_cell_str(v, COLOR_NONE, &cell, 12);
+	str_release(&cell);
+}
+
+static void add_group(struct view *v, struct collection_group *group)
+{
+	const struct store_collection *c = &group->use->collection;
+	struct digests d = { .have = DIGEST_SET_BLAKE3 };
+
+	memcpy(d.blake3, c->blake3, BLAKE3_LEN);
+	add_content(v, &d, (uint64_t)c->size);
+	show_group(v, group);
+	group->shown = true;
+}
+
 static int add_row(struct answer *a, const struct ancestor *x,
 		   struct roar_error *err)
 {
+	struct collection_group *group = find_group(a, x);
 	const struct store_object *object;
 	struct view *v = a->view;
-	struct str cell = STR_INIT;
 	int r = show_object_find(v, &a->objects, x->row, &object, err);
 
-	str_adds(&v->out, "  ");
-	view_hash(&cell, &x->row->digests);
-	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
-	str_clear(&cell);
-	format_size(&cell, x->row->stamp.size);
-	view_cell_str(v, COLOR_NONE, &cell, 12);
-	view_path(v, &v->out, x->row->path);
-	show_object_text(v, object);
+	if (group && group->shown)
+		return r;
+	if (group) {
+		add_group(v, group);
+	} else {
+		add_content(v, &x->row->digests, x->row->stamp.size);
+		view_path(v, &v->out, x->row->path);
+		show_object_text(v, object);
+	}
 	if (a->request->deep) {
 		str_adds(&v->out, x->moved ? "  moved by " : "  used by ");
 		view_step_full(v, &v->out, x->user);
@@ -142,7 +198,6 @@ static int add_row(struct answer *a, const struct ancestor *x,
 		term_add(&v->out, &v->term, COLOR_YELLOW, "unsourced");
 	}
 	str_addc(&v->out, '\n');
-	str_release(&cell);
 	return r;
 }
 
@@ -165,6 +220,28 @@ static int add_text(struct answer *a, struct roar_error *err)
 }
 
 /* ---- JSON ---- */
+
+/* The collections that the text has instead of their files. */
+static void json_collections(struct answer *a, struct json *j)
+{
+	json_put_key(j, "collections");
+	json_put_array(j);
+	for (size_t i = 0; i < a->n_found; i++) {
+		const struct ancestor *x = &a->found[i];
+		struct collection_group *group = find_group(a, x);
+
+		if (!group || group->shown)
+			continue;
+		group->shown = true;
+		json_put_object(j);
+		show_collection_fields(j, &group->use->collection);
+		view_json_text(j, "path", group->use->path);
+		view_json_job_ref(a->view, j, "made_by", x->maker);
+		view_json_job_ref(a->view, j, "used_by", x->user);
+		json_end(j);
+	}
+	json_end(j);
+}
 
 static int add_json(struct answer *a, struct roar_error *err)
 {
@@ -195,6 +272,7 @@ static int add_json(struct answer *a, struct roar_error *err)
 		json_end(&j);
 	}
 	json_end(&j);
+	json_collections(a, &j);
 	json_end(&j);
 	str_addc(&a->view->out, '\n');
 	return r;
@@ -207,7 +285,10 @@ static int run(const struct args *args)
 	CLEANUP(view_close) struct view v = VIEW_INIT;
 	struct roar_error err = { 0 };
 	struct request q;
-	struct answer a = { .view = &v, .request = &q };
+	CLEANUP(answer_release)
+	struct answer a = { .view = &v,
+			    .request = &q,
+			    .fold = { .query = &v.query } };
 	struct target t;
 	int r;
 
@@ -244,6 +325,7 @@ static const struct option_spec options[] = {
 	{ .name = "all",
 	  .letter = 'a',
 	  .help = "also the inputs of its inputs, back to the start" },
+	{ .name = "files", .help = "list the files of collections one by one" },
 	{ .name = "unsourced",
 	  .help = "only inputs that no recorded job wrote" },
 	{ .name = "sourced", .help = "only inputs that a recorded job wrote" },

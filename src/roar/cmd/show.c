@@ -6,6 +6,7 @@
 #include "show/show.h"
 #include "show/show_checkpoint.h"
 #include "show/show_code.h"
+#include "show/show_collection.h"
 #include "ui/view.h"
 
 void show_more(struct view *v, uint64_t n, uint64_t shown)
@@ -84,6 +85,8 @@ static int answer(struct view *v, const struct selection *q,
 		return show_session(v, &target.session, o, err);
 	if (target.kind == TARGET_JOB)
 		return show_job(v, &target.job, o, err);
+	if (target.collection.id)
+		return show_collection(v, &target.collection, o, err);
 	return show_artifact(v, &target.artifact, target.path, &checkpoint, o,
 			     err);
 }

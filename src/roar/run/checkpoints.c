@@ -1,11 +1,9 @@
 /* checkpoints.c - see checkpoints.h */
 #include "run/checkpoints.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -14,10 +12,9 @@
 #include "base/vec.h"
 #include "ckpt/ckpt_name.h"
 #include "event/note.h"
-#include "hash/dir/dir_hash.h"
 #include "lineage/redact.h"
 #include "project/project.h"
-#include "run/contents.h"
+#include "run/collections.h"
 #include "run/run.h"
 
 struct run_checkpoint {
@@ -62,40 +59,17 @@ static bool is_credible(const struct run *run, const struct note_checkpoint *c)
 	       (c->dir[0] == '/' && find_output(run, c->dir, CKPT_MANIFEST));
 }
 
-/* ---- the directory as an artifact ---- */
-
-/* One entry.  0, or a negative errno when there can be no composite. */
-static int add_leaf(struct run *run, struct dir_hash *hash, const char *dir,
-		    const char *name, uint64_t *size_bytes)
+/* The directory is an artifact if the run wrote all of it. */
+static void take_tree(const struct run *run, struct run_checkpoint *c)
 {
-	const struct lineage_file *f = find_output(run, dir, name);
-	const struct content *c = f ? contents_find(f, CONTENT_OUTPUT) : NULL;
-	CLEANUP(str_release) struct str path = STR_INIT;
-	struct stat st;
+	const struct run_collection *dir = collections_written(run,
+							       c->note.dir);
 
-	str_addf(&path, "%s/%s", dir, name);
-	if (str_error(&path) < 0)
-		return -ENOMEM;
-	if (!c || c->pending || c->result < 0 || lstat(path.data, &st) < 0 ||
-	    !S_ISREG(st.st_mode))
-		return -ENODATA;
-	*size_bytes += (uint64_t)st.st_size;
-	return dir_hash_add_digest(hash, name, strlen(name), c->blake3);
-}
-
-static int hash_dir(struct run *run, struct run_checkpoint *c)
-{
-	CLEANUP(dir_hash_freep) struct dir_hash *hash = NULL;
-	CLEANUP(closedirp) DIR *dir = opendir(c->note.dir);
-	struct dirent *entry;
-	int r = dir ? dir_hash_new(&hash) : -errno;
-
-	c->tree_bytes = 0;
-	while (r == 0 && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			r = add_leaf(run, hash, c->note.dir, entry->d_name,
-				     &c->tree_bytes);
-	return r < 0 ? r : dir_hash_root(hash, c->tree);
+	c->has_tree = dir;
+	if (!dir)
+		return;
+	memcpy(c->tree, dir->tree, BLAKE3_LEN);
+	c->tree_bytes = dir->size;
 }
 
 /* ---- reading ---- */
@@ -169,16 +143,11 @@ int checkpoints_read(struct run *run)
 		return r;
 	qsort(run->checkpoints, run->n_checkpoints, sizeof(*run->checkpoints),
 	      by_commit);
-	for (size_t i = 0; r == 0 && i < run->n_checkpoints; i++) {
-		struct run_checkpoint *c = &run->checkpoints[i];
-
-		if (is_url(c->note.dir) || !is_last_of_dir(run, i))
-			continue;
-		r = hash_dir(run, c);
-		c->has_tree = r == 0;
-		r = r == -ENOMEM ? r : 0;
-	}
-	return r;
+	for (size_t i = 0; i < run->n_checkpoints; i++)
+		if (!is_url(run->checkpoints[i].note.dir) &&
+		    is_last_of_dir(run, i))
+			take_tree(run, &run->checkpoints[i]);
+	return 0;
 }
 
 void checkpoints_release(struct run *run)

@@ -4,9 +4,8 @@
  * of the commits, with the samples that the processes had taken until then.  A note about
  * a directory counts only if the run itself put the manifest there.
  *
- * The directory becomes one artifact as well: a composite (hash/dir/dir_hash.h) of the
- * files in it.  Their digests are those of the record, and no file is read again; so there
- * is no composite if the directory has a file that the run did not write or identify. */
+ * The directory becomes one artifact as well, if it is a collection that the run wrote
+ * (run/collections.h). */
 #ifndef ROAR_RUN_CHECKPOINTS_H
 #define ROAR_RUN_CHECKPOINTS_H
 
@@ -17,7 +16,7 @@
 struct run;
 struct store;
 
-/* Reads the notes, after all files were hashed.  0 or -ENOMEM. */
+/* Reads the notes, after the collections were found.  0 or -ENOMEM. */
 int checkpoints_read(struct run *run);
 void checkpoints_release(struct run *run);
 

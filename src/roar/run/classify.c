@@ -20,6 +20,7 @@
 #include "hash/jobs/hasher.h"
 #include "run/bytecode.h"
 #include "run/checkpoints.h"
+#include "run/collections.h"
 #include "run/contents.h"
 #include "run/directory_moves.h"
 #include "run/objects.h"
@@ -411,7 +412,8 @@ int run_classify(struct run *run)
 	hash_missing(run);
 	verdict_judge(run);
 	unchanged_outputs_drop(run);
-	if (objects_read(run) < 0 || checkpoints_read(run) < 0)
+	if (objects_read(run) < 0 || collections_read(run) < 0 ||
+	    checkpoints_read(run) < 0)
 		return -ENOMEM;
 	/* The tasks of many files leave holes that the record could not use. */
 	if (run->n_files > MANY)

@@ -15,6 +15,7 @@
 #include "lineage/step.h"
 #include "run/argv_json.h"
 #include "run/checkpoints.h"
+#include "run/collections.h"
 #include "run/contents.h"
 #include "run/edges.h"
 #include "run/objects.h"
@@ -397,7 +398,7 @@ static int write_rows(struct run *run, struct store *store,
 		add_processes, add_gaps,	 add_left_out,
 		add_tags,      shards_record,	 add_files,
 		edges_record,  objects_record,	 checkpoints_record,
-		ranks_record,  situation_record,
+		ranks_record,  situation_record, collections_record,
 	};
 	int r = store_job_add(store, &run->job, err);
 

@@ -18,6 +18,7 @@
 #include "project/project.h"
 #include "run/checkpoints.h"
 #include "run/close_watch.h"
+#include "run/collections.h"
 #include "run/created_names.h"
 #include "run/situation.h"
 
@@ -111,6 +112,7 @@ void run_release(struct run *run)
 {
 	object_fold_free(run->objects);
 	checkpoints_release(run);
+	collections_release(run);
 	hasher_free(run->hasher);
 	digest_cache_close(run->cache);
 	journal_close(run->journal);

@@ -15,6 +15,7 @@
  *	unchanged_outputs.c  files that were written with the same content
  *	verdict.c            how completely the run was observed
  *	shards.c             shards that its processes reported
+ *	collections.c        directories that it read or wrote as a whole
  *	checkpoints.c        checkpoints that its processes reported
  *	objects.c            objects of an S3 store, by the log of the proxy
  *	situation.c          the machine, the environment, the packages
@@ -63,6 +64,7 @@ struct project;
 struct redact;
 struct run_checkpoint;
 struct situation;
+struct run_collection;
 
 /* Tags that the run adds to its outputs, or blocks. */
 struct run_tags {
@@ -197,6 +199,8 @@ struct run {
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct object_fold *objects; /* NULL: no proxy */
+	struct run_collection *collections;
+	size_t n_collections, cap_collections;
 	struct run_checkpoint *checkpoints; /* in the order of the commits */
 	size_t n_checkpoints, cap_checkpoints;
 	struct situation *situation; /* NULL: not known */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "query/collection_fold.h"
 #include "query/outdated_steps.h"
 #include "query/pipeline.h"
 
@@ -18,6 +19,7 @@ struct dag {
 	bool expanded; /* a row per execution */
 	bool show_artifacts;
 	bool stale_only;
+	struct collection_fold fold; /* with show_artifacts or JSON */
 	uint32_t *rows; /* nodes to show, producers before consumers */
 	size_t n_rows;
 };

@@ -1,7 +1,9 @@
 /* dag_json.c - the pipeline as JSON; the fields are documented in man/dag.txt. */
 #include <string.h>
 
+#include "lineage/fold.h"
 #include "show/dag.h"
+#include "show/show_collection.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
 
@@ -99,6 +101,36 @@ static void json_artifact(const struct dag *d, struct json *j,
 	json_end(j);
 }
 
+/* What steps wrote as a whole; the artifacts have each file as well. */
+static void json_collections(const struct dag *d, struct json *j)
+{
+	const struct pipeline *p = &d->pipeline;
+
+	json_put_key(j, "collections");
+	json_put_array(j);
+	for (size_t i = 0; i < p->n_artifacts; i++) {
+		uint32_t node = p->artifacts[i].producer;
+		struct collection_group *group =
+			node == GRAPH_NONE ?
+				NULL :
+				collection_fold_find(
+					&d->fold, pipeline_outline(p, node)->id,
+					LINEAGE_OUTPUT, p->artifacts[i].path);
+
+		if (!group || group->shown || !collection_group_is_whole(group))
+			continue;
+		group->shown = true;
+		json_put_object(j);
+		show_collection_fields(j, &group->use->collection);
+		view_json_text(j, "path", group->use->path);
+		view_json_int(j, "producer_step", pipeline_job(p, node)->step);
+		view_json_text(j, "producer_ref",
+			       view_step_ref(d->view, pipeline_job(p, node)));
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void json_counts(const struct dag *d, struct json *j)
 {
 	const struct pipeline *p = &d->pipeline;
@@ -133,6 +165,7 @@ void dag_json(struct dag *d)
 		if (!d->stale_only || p->artifacts[i].state == GRAPH_STALE)
 			json_artifact(d, &j, &p->artifacts[i]);
 	json_end(&j);
+	json_collections(d, &j);
 	json_counts(d, &j);
 	json_end(&j);
 	str_addc(&d->view->out, '\n');

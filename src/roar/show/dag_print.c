@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "cli/help.h"
+#include "lineage/fold.h"
 #include "show/dag.h"
 #include "show/lanes.h"
+#include "show/show_collection.h"
 #include "ui/view.h"
 
 enum {
@@ -292,23 +294,50 @@ static void add_heads(struct table *t)
 
 /* ---- artifacts below their steps ---- */
 
+/* The collection that has the artifact and is listed instead. */
+static struct collection_group *find_group(const struct table *t,
+					   const struct graph_artifact *a)
+{
+	const struct pipeline *p = &t->dag->pipeline;
+	struct collection_group *group = collection_fold_find(
+		&t->dag->fold, pipeline_outline(p, a->producer)->id,
+		LINEAGE_OUTPUT, a->path);
+
+	return group && collection_group_is_whole(group) ? group : NULL;
+}
+
 static void add_artifact(struct table *t, size_t row,
 			 const struct graph_artifact *a)
 {
+	struct collection_group *group = find_group(t, a);
 	const struct digests none = { 0 };
 	const struct digests *d = pipeline_digests(&t->dag->pipeline,
 						   a->artifact);
+	struct digests tree = { .have = DIGEST_SET_BLAKE3 };
 	struct view *v = t->view;
 	struct str cell = STR_INIT;
+	int64_t size = a->size;
+
+	if (group && group->shown)
+		return;
+	if (group) {
+		group->shown = true;
+		memcpy(tree.blake3, group->use->collection.blake3, BLAKE3_LEN);
+		d = &tree;
+		size = group->use->collection.size;
+	}
 
 	str_addf(&v->out, "%s   %s ", t->lanes[row].below,
 		 v->term.unicode ? "→" : ">");
 	view_hash(&cell, d ? d : &none);
 	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
 	str_clear(&cell);
-	format_size(&cell, (uint64_t)a->size);
+	format_size(&cell, (uint64_t)size);
 	view_cell_str(v, COLOR_NONE, &cell, 12);
-	view_path(v, &v->out, a->path);
+	if (group)
+		show_group(v, group);
+	else
+		view_path(v, &v->out, a->path);
 	if (a->state != GRAPH_ACTIVE)
 		str_addf(&v->out, "  %s", graph_state_name(a->state));
 	else if (a->is_terminal)

@@ -9,6 +9,7 @@
 #include "query/producer.h"
 #include "show/show.h"
 #include "show/show_code.h"
+#include "show/show_collection.h"
 #include "show/show_job.h"
 #include "show/show_shards.h"
 #include "ui/view.h"
@@ -430,6 +431,8 @@ static int add_text(struct job_block *b, struct roar_error *err)
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
 	for (size_t i = 0; r >= 0 && i < JOB_BLOCK_ROLES; i++)
 		r = add_role(b, job_block_roles[i], err);
+	if (r >= 0)
+		r = show_collections_text(b->view, b->job->id, err);
 	add_shards(b);
 	add_filtered(b);
 	add_processes(b);

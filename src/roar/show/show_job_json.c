@@ -7,6 +7,7 @@
 #include "query/producer.h"
 #include "show/show.h"
 #include "show/show_code.h"
+#include "show/show_collection.h"
 #include "show/show_job.h"
 #include "show/show_shards.h"
 #include "ui/view.h"
@@ -223,6 +224,8 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 				r = json_file(b, &j, &b->files[k], err);
 		json_end(&j);
 	}
+	if (r >= 0)
+		r = show_collections_json(b->view, &j, b->job->id, err);
 	show_shards_json(&j, "shards", b->shards, b->n_shards);
 	json_filtered(b, &j);
 	json_processes(b, &j);

@@ -13,6 +13,7 @@ static void an_empty_session_has_no_steps(void **state)
 	       "{\n"
 	       "  \"nodes\": [],\n"
 	       "  \"artifacts\": [],\n"
+	       "  \"collections\": [],\n"
 	       "  \"total_steps\": 0,\n"
 	       "  \"stale_count\": 0,\n"
 	       "  \"outdated_count\": 0,\n"

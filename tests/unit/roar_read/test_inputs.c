@@ -151,7 +151,8 @@ static void what_came_from_outside_has_no_inputs(void **state)
 	       "{\n"
 	       "  \"job\": null,\n"
 	       "  \"scope\": \"direct\",\n"
-	       "  \"inputs\": []\n"
+	       "  \"inputs\": [],\n"
+	       "  \"collections\": []\n"
 	       "}\n",
 	       "");
 }

@@ -153,8 +153,8 @@ static void unknown_names_get_the_remedy(void **state)
 		f, "stranger",
 		"roar: the file 'stranger' was not used by any recorded job: 'roar run' the command that reads or writes it\n");
 	expect_refusal(f, "folder",
-		       "roar: 'folder' is a directory, and the record contains "
-		       "files: name one of them\n");
+		       "roar: 'folder' is a directory that no recorded job "
+		       "read or wrote as a whole: name a file in it\n");
 	expect_refusal(
 		f, "nothing",
 		"roar: nothing in the record matches 'nothing': give a step "

@@ -141,7 +141,10 @@ static void a_name_means_its_newest_collection(void **state)
 						&f->err),
 			 1);
 	assert_int_equal(c.id, second);
-	assert_string_equal(c.name, "train");
+	assert_string_equal(c.names, "train");
+	assert_int_equal(store_collection(f->s, &f->pool, first, &c, &f->err),
+			 1);
+	assert_string_equal(c.names, "");
 	assert_string_equal(members_of(f, first), "x\xff y ");
 	assert_string_equal(members_of(f, second), "x\xff y (nested) ");
 	ok(f, store_begin(f->s, &f->err));

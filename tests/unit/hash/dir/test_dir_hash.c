@@ -316,9 +316,47 @@ static void without_memory_a_leaf_is_refused_and_the_tree_stays(void **state)
 	(void)root_of(t);
 }
 
+static const char *const leaf_names[] = { "a.txt", "a/b", "a0" };
+
+static int next_leaf(void *ctx, size_t i, const char **ret_path,
+		     size_t *ret_len, uint8_t ret[BLAKE3_LEN])
+{
+	const char *const *names = ctx;
+
+	*ret_path = names[i];
+	*ret_len = strlen(names[i]);
+	memset(ret, (int)i, BLAKE3_LEN);
+	return 0;
+}
+
+static void leaves_without_a_tree_have_the_same_hash(void **state)
+{
+	const char *unsorted[] = { "a/b", "a.txt" };
+	const char *twice[] = { "a", "a" };
+	const char *outside[] = { "../a" };
+	struct dir_hash *t = new_tree();
+	struct root root;
+
+	(void)state;
+	for (uint8_t i = 0; i < 3; i++)
+		assert_int_equal(add(t, leaf_names[i], i), 0);
+	assert_int_equal(dir_hash_of_leaves(3, next_leaf, (void *)leaf_names,
+					    root.bytes),
+			 0);
+	assert_same(root, root_of(t));
+	dir_hash_free(t);
+	assert_int_equal(dir_hash_of_leaves(2, next_leaf, unsorted, root.bytes),
+			 -EINVAL);
+	assert_int_equal(dir_hash_of_leaves(2, next_leaf, twice, root.bytes),
+			 -EINVAL);
+	assert_int_equal(dir_hash_of_leaves(1, next_leaf, outside, root.bytes),
+			 -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_without_a_tree_have_the_same_hash),
 		cmocka_unit_test(the_root_is_blake3_of_the_text),
 		cmocka_unit_test(an_empty_tree_is_its_first_line),
 		cmocka_unit_test(a_link_has_the_digest_of_its_target),
