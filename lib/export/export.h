@@ -10,6 +10,7 @@
 #include "base/error.h"
 
 struct export_set;
+struct signing_key;
 struct str;
 
 /* export_graph.c: Graphviz, and Mermaid's flowchart. */
@@ -39,6 +40,24 @@ int export_dvc_yaml(const struct export_set *set, struct str *out,
 		    struct roar_error *err);
 int export_dvc_lock(const struct export_set *set, struct str *out,
 		    struct roar_error *err);
+
+/* Standards of others, in JSON: W3C PROV, OpenLineage 2-0-2 (a line per event), RO-Crate
+ * with the profile Process Run Crate, CycloneDX 1.6. */
+int export_prov(const struct export_set *set, struct str *out,
+		struct roar_error *err);
+int export_openlineage(const struct export_set *set, struct str *out,
+		       struct roar_error *err);
+int export_crate(const struct export_set *set, struct str *out,
+		 struct roar_error *err);
+int export_cyclonedx(const struct export_set *set, struct str *out,
+		     struct roar_error *err);
+
+/* export_intoto.c: a statement, and the same signed in a DSSE envelope.  The set has a job.
+ * -ENODATA when there is no output, or one without SHA-256. */
+int export_intoto(const struct export_set *set, struct str *out,
+		  struct roar_error *err);
+int export_dsse(const struct export_set *set, const struct signing_key *key,
+		struct str *out, struct roar_error *err);
 
 /* Text for XML and HTML: & < > " ' as entities, characters that XML cannot have as
  * U+FFFD, bytes that are not UTF-8 as \xHH. */

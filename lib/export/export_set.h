@@ -24,7 +24,6 @@
 struct query;
 struct store_file;
 struct store_job;
-struct target;
 
 #define EXPORT_NONE UINT32_MAX
 
@@ -63,19 +62,6 @@ struct export_set {
 int export_set_load(struct query *q, const char *root, const int64_t *ids,
 		    size_t n_ids, struct export_set *ret,
 		    struct roar_error *err);
-
-/* export_select.c: which jobs.  The ids are in the pool of the query. */
-
-/* The latest execution of each step of a session. */
-int export_select_session(struct query *q, int64_t session_id,
-			  int64_t **ret_ids, size_t *ret_n,
-			  struct roar_error *err);
-
-/* A job, or the newest job that made an artifact, and all jobs that its inputs come from.
- * -ENODATA when no recorded job made the artifact. */
-int export_select_target(struct query *q, const struct target *target,
-			 int64_t **ret_ids, size_t *ret_n,
-			 struct roar_error *err);
 
 /* export_digests.c: computes missing digests of entities from the files that are still
  * there with the recorded content.  Returns how many entities still lack one of `want`,

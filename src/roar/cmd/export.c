@@ -12,7 +12,19 @@
 
 /* The formats; the option --format has the same names. */
 static const struct export_format export_formats[] = {
-	{ "roar", export_roar },
+	{ "roar", export_roar, NULL },
+	{ "cyclonedx", export_documents, &export_as_cyclonedx },
+	{ "dot", export_documents, &export_as_dot },
+	{ "dvc", export_documents, &export_as_dvc },
+	{ "dvc-lock", export_documents, &export_as_dvc_lock },
+	{ "html", export_documents, &export_as_html },
+	{ "in-toto", export_documents, &export_as_intoto },
+	{ "makefile", export_documents, &export_as_makefile },
+	{ "mermaid", export_documents, &export_as_mermaid },
+	{ "openlineage", export_documents, &export_as_openlineage },
+	{ "prov", export_documents, &export_as_prov },
+	{ "ro-crate", export_documents, &export_as_crate },
+	{ "svg", export_documents, &export_as_svg },
 };
 
 static const struct export_format *find_format(const char *name)
@@ -83,7 +95,9 @@ static int export(struct view *v, const struct args *args,
 	CLEANUP(output_release) struct output output = { .fd = -1 };
 	const char *ref = args->n_operands ? args->operands[0] : NULL;
 	struct export_selection selection = { 0 };
-	struct export_request request = { .view = v };
+	struct export_request request = { .view = v,
+					  .document = format->document,
+					  .key = args_get(args, "key") };
 	int r = export_selection_read(v, ref, &selection, err);
 
 	if (r == 0)
@@ -125,8 +139,14 @@ static const struct option_spec options[] = {
 	{ .name = "format",
 	  .letter = 'f',
 	  .arg = "FORMAT",
-	  .values = "roar",
-	  .help = "roar (default): the portable record that roar import reads" },
+	  .values = "roar|cyclonedx|dot|dvc|dvc-lock|html|in-toto|makefile|"
+		    "mermaid|openlineage|prov|ro-crate|svg",
+	  .help = "roar (default): the portable record that roar import reads; "
+		  "cyclonedx, dot, dvc, dvc-lock, html, in-toto, makefile, "
+		  "mermaid, openlineage, prov, ro-crate or svg" },
+	{ .name = "key",
+	  .arg = "FILE",
+	  .help = "sign an in-toto statement with this private Ed25519 key" },
 	{ .name = "output",
 	  .letter = 'o',
 	  .arg = "FILE",
@@ -138,6 +158,10 @@ static const struct example examples[] = {
 	{ "roar export -o session.jsonl", "the active session" },
 	{ "roar export model.pt -o model.jsonl",
 	  "the jobs that led to that content" },
+	{ "roar export --format html -o lineage.html",
+	  "a page with the graph of the session" },
+	{ "roar export model.pt --format in-toto --key ~/.ssh/id_ed25519",
+	  "a signed attestation of how the model was made" },
 	{ 0 },
 };
 

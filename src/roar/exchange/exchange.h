@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 
+struct export_document;
 struct store_artifact;
 struct view;
 
@@ -23,6 +24,8 @@ struct export_request {
 	/* The content whose lineage the jobs are; NULL: a session or a job was named. */
 	const struct store_artifact *artifact;
 	int fd; /* to write to */
+	const struct export_document *document; /* of export_documents.c */
+	const char *key; /* file of a private key; NULL: do not sign */
 };
 
 /* Writes the jobs to `fd`.  0, or a negative errno and a message. */
@@ -32,6 +35,7 @@ typedef int export_write(const struct export_request *request,
 struct export_format {
 	const char *name;
 	export_write *write;
+	const struct export_document *document; /* for export_documents() */
 };
 
 struct import_request {
@@ -59,5 +63,12 @@ struct import_format {
 
 /* The formats; each in a file of its own. */
 export_write export_roar;
+
+/* The formats of lib/export, which are documents about a set of jobs. */
+export_write export_documents;
+extern const struct export_document export_as_crate, export_as_cyclonedx,
+	export_as_dot, export_as_dvc, export_as_dvc_lock, export_as_html,
+	export_as_intoto, export_as_makefile, export_as_mermaid,
+	export_as_openlineage, export_as_prov, export_as_svg;
 
 #endif

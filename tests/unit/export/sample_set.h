@@ -11,7 +11,6 @@
 #include "export/export.h"
 #include "export/export_set.h"
 #include "query/query.h"
-#include "query/target.h"
 #include "record.h"
 
 static inline void record_sample(struct fixture *f)
@@ -32,14 +31,19 @@ static inline void record_sample(struct fixture *f)
 
 static inline struct export_set sample_set(struct fixture *f, struct query *q)
 {
+	const struct store_job_query latest = { .latest_only = true };
 	struct roar_error err = { 0 };
+	struct store_job *jobs;
 	struct export_set set;
-	int64_t *ids;
+	int64_t ids[16];
 	size_t n;
 
 	*q = (struct query){ .store = f->store, .pool = &f->pool };
-	if (export_select_session(q, f->session.id, &ids, &n, &err) < 0 ||
-	    export_set_load(q, f->dir, ids, n, &set, &err) < 0)
+	assert_int_equal(
+		store_jobs(f->store, &f->pool, &latest, &jobs, &n, &err), 0);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = jobs[i].id;
+	if (export_set_load(q, f->dir, ids, n, &set, &err) < 0)
 		fail_msg("%s", err.text);
 	return set;
 }

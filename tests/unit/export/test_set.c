@@ -78,31 +78,6 @@ static void content_before_and_after_are_two_entities(void **state)
 	query_release(&q);
 }
 
-static void
-the_lineage_of_an_artifact_leaves_out_what_did_not_feed_it(void **state)
-{
-	struct fixture *f = *state;
-	struct query q = { .store = f->store, .pool = &f->pool };
-	struct roar_error err = { 0 };
-	struct target target;
-	int64_t *ids;
-	size_t n;
-
-	record_sample(f);
-	assert_int_equal(target_resolve(&q, f->dir, "model.pt", TARGET_ANY,
-					&target, &err),
-			 0);
-	assert_int_equal(export_select_target(&q, &target, &ids, &n, &err), 0);
-	assert_int_equal(n, 2);
-	assert_int_equal(target_resolve(&q, f->dir, "raw.csv", TARGET_ANY,
-					&target, &err),
-			 0);
-	assert_int_equal(export_select_target(&q, &target, &ids, &n, &err),
-			 -ENODATA);
-	assert_non_null(strstr(err.text, "no recorded job made"));
-	query_release(&q);
-}
-
 static void a_cycle_has_an_order_as_well(void **state)
 {
 	struct fixture *f = *state;
@@ -141,8 +116,6 @@ int main(void)
 		FIXTURE_TEST(a_file_written_and_read_is_one_entity),
 		FIXTURE_TEST(a_copy_leads_to_what_it_was_copied_from),
 		FIXTURE_TEST(content_before_and_after_are_two_entities),
-		FIXTURE_TEST(
-			the_lineage_of_an_artifact_leaves_out_what_did_not_feed_it),
 		FIXTURE_TEST(a_cycle_has_an_order_as_well),
 		FIXTURE_TEST(
 			missing_digests_come_from_files_that_are_as_recorded),
