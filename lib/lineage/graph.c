@@ -119,9 +119,12 @@ static int find_stale(struct graph *g)
 		uint32_t job = g->steps[s].latest;
 
 		for (const struct row *row = first_row(g, job);
-		     row < end_row(g, job) && !g->steps[s].stale; row++)
-			g->steps[s].stale = !row->file->is_output &&
-					    is_outdated(g, row);
+		     row < end_row(g, job) && !g->steps[s].stale; row++) {
+			if (row->file->is_output || !is_outdated(g, row))
+				continue;
+			g->steps[s].stale = true;
+			g->steps[s].stale_path = row->file->path;
+		}
 		if (g->steps[s].stale)
 			queue[n++] = s;
 	}
@@ -193,6 +196,8 @@ static int set_node(struct graph *g, struct graph_node *node, uint32_t job)
 		cached = is_cached(g, step);
 	if (cached < 0)
 		return cached;
+	if (step->latest == job)
+		node->stale_path = step->stale_path;
 	if (step->latest != job)
 		node->state = GRAPH_SUPERSEDED;
 	else if (step->stale)

@@ -102,6 +102,8 @@ struct graph_node {
 	uint32_t n_consumed; /* its outputs that other nodes read */
 	const uint32_t *deps; /* nodes, ascending */
 	uint32_t n_deps;
+	const char *stale_path; /* the input that was written again; NULL: none,
+				 * it may depend on a stale step */
 };
 
 struct graph_artifact {

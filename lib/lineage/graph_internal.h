@@ -35,6 +35,7 @@ struct step {
 	uint32_t first; /* job */
 	uint32_t n_jobs;
 	bool stale;
+	const char *stale_path; /* see graph_node */
 };
 
 struct graph {

@@ -9,6 +9,7 @@
  *	outdated_steps.h  the steps whose inputs on disk changed
  *	collection.h   what differs between two collections
  *	collection_fold.h  lists in which a collection is one line
+ *	rerun_plan.h   which steps must run again, in what order
  *	object_content.h  which objects without a digest are the same content
  *	presence.h     whether a file still holds a recorded content
  *

@@ -37,6 +37,7 @@ extern const struct command cmd_pop;
 extern const struct command cmd_proxy;
 extern const struct command cmd_put;
 extern const struct command cmd_reproduce;
+extern const struct command cmd_rerun;
 extern const struct command cmd_reset;
 extern const struct command cmd_run;
 extern const struct command cmd_session;

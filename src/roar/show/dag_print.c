@@ -446,7 +446,7 @@ static void add_legend(struct dag *d)
 	if (d->outdated.n)
 		str_adds(&text,
 			 "! outdated: a file that it read has changed; ");
-	str_adds(&text, "'roar run @N' brings a step up to date");
+	str_adds(&text, "'roar rerun' brings them up to date");
 	str_addc(&d->view->out, '\n');
 	add_text(d, COLOR_NONE, &text);
 	str_release(&text);

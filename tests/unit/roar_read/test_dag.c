@@ -107,7 +107,7 @@ static void stale_steps_have_a_star(void **state)
 	       "raw.csv\n○  @2*     2    1     1  @1     train: python "
 	       "train.py --epochs 10\n○  @3*     1    1     0  @2     "
 	       "python evaluate.py\n\n* stale: an input was written again; "
-	       "'roar run @N' brings a step up to date\n",
+	       "'roar rerun' brings them up to date\n",
 	       "");
 	expect_part(
 		f, &cmd_dag, "--stale-only",
@@ -131,8 +131,8 @@ static void outdated_steps_have_an_exclamation_mark(void **state)
 	       "Pipeline: 3 steps (1 outdated step)\n\n"
 	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
 	       "○  @3!     1    1     0  @2     python evaluate.py\n\n"
-	       "! outdated: a file that it read has changed; 'roar run @N' brings a "
-	       "step up to date\n",
+	       "! outdated: a file that it read has changed; "
+	       "'roar rerun' brings them up to date\n",
 	       "");
 	expect_part(f, &cmd_dag, "--json", "  \"outdated_count\": 1,\n");
 	expect_part(f, &cmd_dag, "--json",
