@@ -23,6 +23,8 @@ struct diff {
 	struct pool *pool;
 	struct job_diff_item *items;
 	size_t n, cap;
+	bool has_code[2]; /* the side read code files */
+	bool has_new_code; /* that differ */
 };
 
 const char *job_diff_kind_name(enum job_diff_kind kind)
@@ -45,9 +47,10 @@ const char *job_diff_kind_name(enum job_diff_kind kind)
 bool job_diff_is_code(const char *path)
 {
 	static const char *const endings[] = {
-		".py", ".pyx", ".ipynb", ".sh", ".bash", ".R",	 ".r",
-		".jl", ".pl",  ".rb",	 ".js", ".ts",	 ".lua", ".c",
-		".h",  ".cc",  ".cpp",	 ".cu", ".rs",	 ".go",	 ".java",
+		".py",	 ".pyx", ".ipynb", ".sh",  ".bash", ".R",   ".r",
+		".jl",	 ".pl",	 ".rb",	   ".js",  ".ts",   ".lua", ".c",
+		".h",	 ".cc",	 ".cpp",   ".cu",  ".rs",   ".go",  ".java",
+		".yaml", ".yml", ".toml",  ".cfg", ".ini",
 	};
 	const char *dot = strrchr(path_basename(path), '.');
 
@@ -168,6 +171,9 @@ static int read_files(struct diff *d, const struct job_diff_side *side,
 				.row = &rows[i],
 			};
 	ret->n = kept;
+	for (size_t i = 0; role == LINEAGE_INPUT && i < kept; i++)
+		d->has_code[side == d->b] |= job_diff_is_code(
+			ret->items[i].name);
 	qsort(ret->items, kept, sizeof(*ret->items), by_file_name);
 	return 0;
 }
@@ -188,19 +194,21 @@ static int add_file(struct diff *d, unsigned role, const struct named_file *a,
 		    const struct named_file *b, bool is_moved)
 {
 	const char *name = a ? a->name : b->name;
+	bool is_code = role == LINEAGE_INPUT && job_diff_is_code(name);
 
-	return add_item(
-		d, &(struct job_diff_item){
-			   .kind = role == LINEAGE_OUTPUT ? JOB_DIFF_OUTPUT :
-				   job_diff_is_code(name) ? JOB_DIFF_CODE :
-							    JOB_DIFF_INPUT,
-			   .is_incidental = is_moved,
-			   .name = name,
-			   .a = a ? a->name : NULL,
-			   .b = b ? b->name : NULL,
-			   .file_a = a ? a->row : NULL,
-			   .file_b = b ? b->row : NULL,
-		   });
+	d->has_new_code |= is_code && !is_moved;
+	return add_item(d, &(struct job_diff_item){
+				   .kind = is_code ? JOB_DIFF_CODE :
+					   role == LINEAGE_OUTPUT ?
+						     JOB_DIFF_OUTPUT :
+						     JOB_DIFF_INPUT,
+				   .is_incidental = is_moved,
+				   .name = name,
+				   .a = a ? a->name : NULL,
+				   .b = b ? b->name : NULL,
+				   .file_a = a ? a->row : NULL,
+				   .file_b = b ? b->row : NULL,
+			   });
 }
 
 /* Adds the pair to the list, and takes it off the others. */
@@ -360,6 +368,13 @@ static int make(struct diff *d, struct roar_error *err)
 	return r;
 }
 
+/* A commit or snapshot with the same code: a snapshot has other files too. */
+static bool is_same_code(const struct diff *d, const struct job_diff_item *item)
+{
+	return item->kind == JOB_DIFF_CODE && !item->file_a && !item->file_b &&
+	       d->has_code[0] && d->has_code[1] && !d->has_new_code;
+}
+
 static int finish(struct diff *d, struct job_diff *ret)
 {
 	struct job_diff diff = { .n = d->n };
@@ -371,6 +386,7 @@ static int finish(struct diff *d, struct job_diff *ret)
 		memcpy(diff.items, d->items, d->n * sizeof(*d->items));
 	qsort(diff.items, diff.n, sizeof(*diff.items), by_kind);
 	for (size_t i = 0; i < diff.n; i++) {
+		diff.items[i].is_incidental |= is_same_code(d, &diff.items[i]);
 		diff.n_of[diff.items[i].kind] += !diff.items[i].is_incidental;
 		diff.n_differences += !diff.items[i].is_incidental;
 	}

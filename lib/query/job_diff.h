@@ -13,7 +13,7 @@
  *	result		exit code, verdict, tracer, version of roar, duration
  *
  * An item that is expected to differ each time (a duration, the terminal's variables, the
- * same content under another path) is incidental, and not counted as a difference.  When
+ * same content under another path, a commit whose code files are the same) is incidental, and not counted as a difference.  When
  * only one of the jobs has a record of its packages or so, a single incidental item says
  * that.  The sides may be of two stores. */
 #ifndef ROAR_QUERY_JOB_DIFF_H
@@ -72,7 +72,7 @@ int job_diff_make(const struct job_diff_side *a, const struct job_diff_side *b,
 /* "parameters", "code", ... */
 const char *job_diff_kind_name(enum job_diff_kind kind);
 
-/* Is it code by its name: "train.py", "run.sh"? */
+/* Is it code or a configuration by its name: "train.py", "run.sh", "model.yaml"? */
 bool job_diff_is_code(const char *path);
 
 #endif

@@ -22,6 +22,7 @@ extern const struct command cmd_config;
 extern const struct command cmd_coordinator;
 extern const struct command cmd_dag;
 extern const struct command cmd_db;
+extern const struct command cmd_diff;
 extern const struct command cmd_env;
 extern const struct command cmd_export;
 extern const struct command cmd_filter;
