@@ -201,7 +201,7 @@ static void add_collection(struct diff *d, const char *sign,
 	str_addf(out, "%s %s of ", sign, collection_kind_name(c->kind));
 	format_count(out, (uint64_t)c->n_members, "file");
 	str_adds(out, "  ");
-	view_path(d->view, out, c->name[0] ? c->name : c->path);
+	view_path(d->view, out, c->path);
 	str_addc(out, '\n');
 }
 
