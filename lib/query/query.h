@@ -6,6 +6,7 @@
  *	job_diff.h     what differs between two jobs
  *	pipeline.h     a session as a graph of steps and artifacts
  *	stale_steps.h  the stale steps above or below a step
+ *	substeps.h     the programs that a job executed, as steps
  *	outdated_steps.h  the steps whose inputs on disk changed
  *	collection.h   what differs between two collections
  *	collection_fold.h  lists in which a collection is one line
