@@ -196,6 +196,25 @@ int edges_move(struct fold *fold, const struct name *from,
 	return put(fold, key_of(to, LINEAGE_EDGE_MADE), (uint32_t)process);
 }
 
+/* The first program that gets the stream from who opened the file is taken for the maker
+ * of its content. */
+static int make_by_stream(struct fold *fold, const struct name *name,
+			  int32_t pid)
+{
+	uint32_t key = key_of(name, LINEAGE_EDGE_MADE);
+	const struct pair *made = find(&fold->edges, key, 0);
+	int64_t maker = made ? (int64_t)made->process :
+			       processes_at(fold, name->file.writer,
+					    name->file.write_order);
+	int64_t process = processes_at(fold, pid, UINT32_MAX);
+
+	if (process < 0 || maker < 0 ||
+	    find(&fold->edges, key_of(name, LINEAGE_EDGE_PASSED_WRITTEN),
+		 (uint32_t)maker))
+		return 0;
+	return put(fold, key, (uint32_t)process);
+}
+
 int edges_pass(struct fold *fold, struct name *name, const struct event *ev)
 {
 	bool own = name->file.own && !name->prior;
@@ -208,8 +227,11 @@ int edges_pass(struct fold *fold, struct name *name, const struct event *ev)
 	    !fold_knows_edge(fold, &source->file, read, ev->pid))
 		r = edges_add(fold, source, read + LINEAGE_EDGE_PASSED,
 			      ev->pid);
-	if (r == 0 && ev->flags & EVENT_WRITE &&
-	    !fold_knows_edge(fold, &name->file, LINEAGE_EDGE_WRITTEN, ev->pid))
+	if (r < 0 || !(ev->flags & EVENT_WRITE) ||
+	    fold_knows_edge(fold, &name->file, LINEAGE_EDGE_WRITTEN, ev->pid))
+		return r;
+	r = make_by_stream(fold, name, ev->pid);
+	if (r == 0)
 		r = edges_add(fold, name, LINEAGE_EDGE_PASSED_WRITTEN, ev->pid);
 	return r;
 }
@@ -226,11 +248,14 @@ size_t fold_n_edges(const struct fold *fold, uint64_t *ret_n_left_out)
 static bool is_writer(const struct fold *fold, const struct pair *made)
 {
 	const struct lineage_file *file = fold->files[made->key >> 3];
-	uint32_t key = (made->key & ~7u) | (LINEAGE_EDGE_WRITTEN - 1);
+	uint32_t key = made->key & ~7u;
 
 	return processes_at(fold, file->writer, file->write_order) ==
 		       (int64_t)made->process ||
-	       find(&fold->edges, key, made->process);
+	       find(&fold->edges, key | (LINEAGE_EDGE_WRITTEN - 1),
+		    made->process) ||
+	       find(&fold->edges, key | (LINEAGE_EDGE_PASSED_WRITTEN - 1),
+		    made->process);
 }
 
 struct lineage_edge fold_edge(const struct fold *fold, size_t i)

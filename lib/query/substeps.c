@@ -261,14 +261,22 @@ static uint8_t *find_passed(const struct substeps *s, struct pool *pool)
 	return passed;
 }
 
+/* The streams of the whole run, and semaphores, connect everything with everything. */
+static bool is_common(const struct store_file *f)
+{
+	return f->seen & LINEAGE_INHERITED ||
+	       strncmp(f->path, "/dev/shm/sem.", 13) == 0;
+}
+
 /* The process of an edge, if it counts for its sub-step. */
 static struct substep *step_of(struct substeps *s, const struct store_edge *e,
 			       const uint8_t *passed)
 {
+	const struct store_file *f = substeps_file(s, e);
 	struct substep *step;
 	unsigned use = lineage_edge_use(e->kind);
 
-	if (!substeps_file(s, e) || e->process < 1 ||
+	if (!f || is_common(f) || e->process < 1 ||
 	    (size_t)e->process > s->n_processes)
 		return NULL;
 	step = &s->list[s->of[e->process - 1]];
@@ -297,8 +305,14 @@ static int add_files(struct substeps *s, struct pool *pool,
 	return 0;
 }
 
+/* What is known of each file after its edges were followed. */
+struct traffic {
+	uint32_t n_writers; /* sub-steps */
+	bool connects; /* two of them */
+};
+
 /* What a sub-step wrote and read again is not an input, unless another wrote it too. */
-static void drop_own(struct substeps *s, const uint32_t *n_writers)
+static void drop_own(struct substeps *s, const struct traffic *traffic)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct substep_list *in = &s->list[i].inputs;
@@ -306,11 +320,25 @@ static void drop_own(struct substeps *s, const uint32_t *n_writers)
 
 		make_distinct(&s->list[i].outputs);
 		for (uint32_t k = 0; k < in->n; k++)
-			if (n_writers[in->at[k]] != 1 ||
+			if (traffic[in->at[k]].n_writers != 1 ||
 			    !has(&s->list[i].outputs, in->at[k]))
 				in->at[n++] = in->at[k];
 		in->n = n;
 	}
+}
+
+/* Filtered files are noise, unless they carry content from one sub-step to another. */
+static void drop_filtered(const struct substeps *s,
+			  const struct traffic *traffic,
+			  struct substep_list *list)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		if (!s->files[list->at[i]].filter ||
+		    traffic[list->at[i]].connects)
+			list->at[n++] = list->at[i];
+	list->n = n;
 }
 
 static void hide(struct substeps *s)
@@ -387,7 +415,7 @@ enum { WRITERS_MAX = 256 };
 /* One file: who reads it comes after those that wrote it before, and who renamed it after
  * who made it.  Writers are collected once each. */
 static int relate(struct substeps *s, struct pool *pool, const struct use *uses,
-		  size_t n, struct substep_list *writers)
+		  size_t n, struct substep_list *writers, bool *ret_connects)
 {
 	int r = 0;
 
@@ -400,9 +428,10 @@ static int relate(struct substeps *s, struct pool *pool, const struct use *uses,
 
 		for (uint32_t k = 0; r == 0 && k < writers->n; k++) {
 			known |= writers->at[k] == u->step;
-			if (writers->at[k] != u->step && !u->write)
-				r = push(pool, &s->list[u->step].after,
-					 writers->at[k]);
+			if (writers->at[k] == u->step || u->write)
+				continue;
+			*ret_connects = true;
+			r = push(pool, &s->list[u->step].after, writers->at[k]);
 		}
 		if (r == 0 && renamed && uses[i - 1].step != u->step)
 			r = push(pool, &s->list[u->step].after,
@@ -415,7 +444,7 @@ static int relate(struct substeps *s, struct pool *pool, const struct use *uses,
 
 static int add_dependencies(struct substeps *s, struct pool *pool,
 			    const struct use *uses, size_t n,
-			    uint32_t *n_writers)
+			    struct traffic *traffic)
 {
 	struct substep_list writers = { 0 };
 	int r = 0;
@@ -425,8 +454,9 @@ static int add_dependencies(struct substeps *s, struct pool *pool,
 
 		while (end < n && uses[end].file == uses[i].file)
 			end++;
-		r = relate(s, pool, uses + i, end - i, &writers);
-		n_writers[uses[i].file] = writers.n;
+		r = relate(s, pool, uses + i, end - i, &writers,
+			   &traffic[uses[i].file].connects);
+		traffic[uses[i].file].n_writers = writers.n;
 		i = end;
 	}
 	for (size_t i = 0; i < s->n; i++)
@@ -438,12 +468,12 @@ static int add_dependencies(struct substeps *s, struct pool *pool,
 
 static int compose(struct substeps *s, struct pool *pool)
 {
-	uint32_t *n_writers = pool_zalloc(pool, (s->n_files + 1) *
-							sizeof(*n_writers));
+	struct traffic *traffic = pool_zalloc(pool, (s->n_files + 1) *
+							    sizeof(*traffic));
 	CLEANUP(freep) struct use *uses = NULL;
 	uint8_t *passed = NULL;
 	size_t n;
-	int r = n_writers ? find_parents(s, pool) : -ENOMEM;
+	int r = traffic ? find_parents(s, pool) : -ENOMEM;
 
 	if (r == 0)
 		r = index_files(s, pool);
@@ -458,10 +488,14 @@ static int compose(struct substeps *s, struct pool *pool)
 	if (r == 0)
 		r = collect_uses(s, passed, &uses, &n);
 	if (r == 0)
-		r = add_dependencies(s, pool, uses, n, n_writers);
+		r = add_dependencies(s, pool, uses, n, traffic);
 	if (r < 0)
 		return r;
-	drop_own(s, n_writers);
+	drop_own(s, traffic);
+	for (size_t i = 0; i < s->n; i++) {
+		drop_filtered(s, traffic, &s->list[i].inputs);
+		drop_filtered(s, traffic, &s->list[i].outputs);
+	}
 	hide(s);
 	return 0;
 }

@@ -65,7 +65,8 @@ def test_show_job(recorded):
     assert set(shown) == {"type"} | LOG_JOB | {
         "executions", "script", "cwd", "gaps", "tracer", "observation",
         "roar_version", "host", "user", "git", "code", "resources", "tags", "blocked_tags", "inputs",
-        "outputs", "temporaries", "touched", "collections", "shards", "filtered"}
+        "outputs", "temporaries", "touched", "collections", "shards", "filtered",
+        "ranks"}
     assert set(shown["git"]) == {"root", "commit", "branch", "remote",
                                  "dirty", "snapshot", "left_out",
                                  "left_out_count", "note"}
@@ -81,7 +82,7 @@ def test_show_job(recorded):
 def test_show_job_with_all_has_processes_and_filtered_files(recorded):
     shown = recorded.json("show", "--all", "@1")
     assert all(set(p) == {"pid", "parent_pid", "command", "started_at",
-                          "ended_at", "wait_status"}
+                          "ended_at", "wait_status", "rank"}
                for p in shown["processes"])
     assert any(f["filter"] == "system" for f in shown["inputs"])
 

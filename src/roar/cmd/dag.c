@@ -69,6 +69,8 @@ static int compose(struct dag *d, bool json, struct roar_error *err)
 		r = choose_rows(d);
 	if (r >= 0 && (json || d->show_artifacts))
 		r = count_members(d, err);
+	if (r >= 0 && d->expanded)
+		r = dag_load_substeps(d, err);
 	if (r < 0)
 		return r;
 	if (!json)
@@ -104,7 +106,8 @@ static int run(const struct args *args)
 static const struct option_spec options[] = {
 	{ .name = "expanded",
 	  .letter = 'e',
-	  .help = "show every execution, including reruns" },
+	  .help = "show every execution, including reruns, and the programs "
+		  "of each" },
 	{ .name = "show-artifacts",
 	  .letter = 'a',
 	  .help = "list the files that each step wrote" },

@@ -98,6 +98,7 @@ static int run(const struct args *args)
 		.all = args_has(args, "all"),
 		.json = args_has(args, "json"),
 		.diff = args_has(args, "diff"),
+		.processes = args_has(args, "processes"),
 	};
 	struct roar_error err = { 0 };
 	struct selection q;
@@ -132,6 +133,8 @@ static const struct option_spec options[] = {
 	{ .name = "all",
 	  .letter = 'a',
 	  .help = "show everything: long lists, filtered files, processes" },
+	{ .name = "processes",
+	  .help = "of a job, show which process read and wrote which file" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
@@ -139,6 +142,8 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
 	{ "roar show", "the active session and its steps" },
 	{ "roar show @2", "step 2: command, verdict, inputs, outputs" },
+	{ "roar show --processes @2",
+	  "the processes of step 2 with the files of each" },
 	{ "roar show model.pt", "which jobs wrote and used that content" },
 	{ "roar show --artifact 9f86d081", "the same by hash" },
 	{ "roar show runs/step-000000000100",

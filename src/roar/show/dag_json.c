@@ -43,8 +43,9 @@ static void json_refs(const struct dag *d, struct json *j, const char *key,
 	json_end(j);
 }
 
-static void json_node(const struct dag *d, struct json *j, uint32_t node)
+static void json_node(struct dag *d, struct json *j, size_t row)
 {
+	uint32_t node = d->rows[row];
 	const struct graph_node *n = &d->pipeline.nodes[node];
 	const struct store_job *job = pipeline_job(&d->pipeline, node);
 	const struct store_file *changed = d->outdated.nodes[node].input;
@@ -71,6 +72,7 @@ static void json_node(const struct dag *d, struct json *j, uint32_t node)
 	view_json_int(j, "exit_code", job->exit_code);
 	view_json_text(j, "verdict", view_verdict_word(job));
 	view_json_labels(d->view, j, LABEL_JOB, job->id);
+	dag_json_substeps(d, j, row);
 	json_end(j);
 }
 
@@ -157,7 +159,7 @@ void dag_json(struct dag *d)
 	json_put_key(&j, "nodes");
 	json_put_array(&j);
 	for (size_t i = 0; i < d->n_rows; i++)
-		json_node(d, &j, d->rows[i]);
+		json_node(d, &j, i);
 	json_end(&j);
 	json_put_key(&j, "artifacts");
 	json_put_array(&j);

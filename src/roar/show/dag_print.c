@@ -384,6 +384,7 @@ static int add_rows(struct table *t)
 		uint32_t a = first[t->dag->rows[row]];
 
 		add_row(t, row);
+		dag_print_substeps(t->dag, row, t->lanes[row].below);
 		for (; t->dag->show_artifacts && a != GRAPH_NONE; a = next[a])
 			add_artifact(t, row, &t->dag->pipeline.artifacts[a]);
 	}

@@ -17,6 +17,7 @@ struct show_options {
 	bool all; /* complete lists, however long */
 	bool json;
 	bool diff; /* of a job: nothing but the uncommitted changes that it ran */
+	bool processes; /* of a job: the tree with the files of each */
 };
 
 /* Rows of one list that are shown without --all. */

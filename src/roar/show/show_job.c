@@ -1,6 +1,5 @@
 /* show_job.c - the block of one job: facts, verdict, files, processes. */
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/quote.h"
@@ -11,6 +10,7 @@
 #include "show/show_code.h"
 #include "show/show_collection.h"
 #include "show/show_job.h"
+#include "show/show_processes.h"
 #include "show/show_shards.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
@@ -37,9 +37,8 @@ static int read_block(struct job_block *b, struct roar_error *err)
 	if (r >= 0)
 		r = store_filter_counts(v->store, &v->pool, id, &b->filters,
 					&b->n_filters, err);
-	if (r >= 0 && b->options->all)
-		r = store_processes(v->store, &v->pool, id, &b->processes,
-				    &b->n_processes, err);
+	if (r >= 0)
+		r = show_processes_read(b, err);
 	if (r >= 0 && b->job->git_n_left_out)
 		r = store_left_out(v->store, &v->pool, id, &b->left_out,
 				   &b->n_left_out, err);
@@ -375,47 +374,6 @@ static void add_shards(struct job_block *b)
 	show_more(v, b->n_shards, shown);
 }
 
-/* ---- processes ---- */
-
-static void add_process(struct view *v, const struct store_process *p)
-{
-	struct str cell = STR_INIT;
-
-	str_addf(&v->out, "  %-9d%-9d", p->pid, p->parent);
-	if (!p->end_ns)
-		str_adds(&cell, "-");
-	else if (WIFSIGNALED(p->status))
-		str_addf(&cell, "signal %d", WTERMSIG(p->status));
-	else
-		str_addf(&cell, "%d", WEXITSTATUS(p->status));
-	view_cell_str(v, COLOR_NONE, &cell, 11);
-	str_clear(&cell);
-	if (p->end_ns > p->start_ns)
-		clock_format_duration(&cell, p->end_ns - p->start_ns);
-	else
-		str_addc(&cell, '-');
-	view_cell_str(v, COLOR_NONE, &cell, 11);
-	view_cut(&v->out, p->command, v->width > 72 ? v->width - 42 : 30);
-	str_addc(&v->out, '\n');
-	str_release(&cell);
-}
-
-static void add_processes(struct job_block *b)
-{
-	struct view *v = b->view;
-
-	if (!b->n_processes)
-		return;
-	str_addc(&v->out, '\n');
-	term_add(&v->out, &v->term, COLOR_BOLD, "Processes");
-	str_addf(&v->out, " (%zu)\n", b->n_processes);
-	term_add(&v->out, &v->term, COLOR_DIM,
-		 "  PID      PARENT   EXIT       DURATION   COMMAND");
-	str_addc(&v->out, '\n');
-	for (size_t i = 0; i < b->n_processes; i++)
-		add_process(v, &b->processes[i]);
-}
-
 static int add_text(struct job_block *b, struct roar_error *err)
 {
 	int r;
@@ -427,6 +385,7 @@ static int add_text(struct job_block *b, struct roar_error *err)
 	add_git(b->view, b->job);
 	show_code_text(b->view, b->job, b->files, b->n_files);
 	add_machine(b->view, b->job);
+	show_ranks_text(b);
 	view_labels(b->view, LABEL_JOB, b->job->id);
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
 	for (size_t i = 0; r >= 0 && i < JOB_BLOCK_ROLES; i++)
@@ -435,8 +394,7 @@ static int add_text(struct job_block *b, struct roar_error *err)
 		r = show_collections_text(b->view, b->job->id, err);
 	add_shards(b);
 	add_filtered(b);
-	add_processes(b);
-	return r;
+	return r < 0 ? r : show_processes_text(b);
 }
 
 int show_job(struct view *v, const struct store_job *job,

@@ -24,6 +24,9 @@ struct job_block {
 	size_t n_gaps;
 	struct store_process *processes;
 	size_t n_processes;
+	struct store_rank *ranks; /* by process */
+	size_t n_ranks;
+	struct substeps *tree; /* with --processes; else NULL */
 	struct store_left_out *left_out;
 	size_t n_left_out;
 	struct store_shard *shards;

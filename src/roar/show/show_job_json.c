@@ -9,6 +9,7 @@
 #include "show/show_code.h"
 #include "show/show_collection.h"
 #include "show/show_job.h"
+#include "show/show_processes.h"
 #include "show/show_shards.h"
 #include "ui/view.h"
 
@@ -179,27 +180,6 @@ static void json_filtered(struct job_block *b, struct json *j)
 	json_end(j);
 }
 
-static void json_processes(struct job_block *b, struct json *j)
-{
-	if (!b->options->all)
-		return;
-	json_put_key(j, "processes");
-	json_put_array(j);
-	for (size_t i = 0; i < b->n_processes; i++) {
-		const struct store_process *p = &b->processes[i];
-
-		json_put_object(j);
-		view_json_int(j, "pid", p->pid);
-		view_json_int(j, "parent_pid", p->parent);
-		view_json_text(j, "command", p->command);
-		view_json_time(j, "started_at", p->start_ns);
-		view_json_time(j, "ended_at", p->end_ns);
-		view_json_int(j, "wait_status", p->status);
-		json_end(j);
-	}
-	json_end(j);
-}
-
 int show_job_json(struct job_block *b, struct roar_error *err)
 {
 	static const char *const keys[] = {
@@ -228,7 +208,8 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 		r = show_collections_json(b->view, &j, b->job->id, err);
 	show_shards_json(&j, "shards", b->shards, b->n_shards);
 	json_filtered(b, &j);
-	json_processes(b, &j);
+	show_ranks_json(b, &j);
+	show_processes_json(b, &j);
 	json_end(&j);
 	str_addc(&b->view->out, '\n');
 	return r;

@@ -142,6 +142,31 @@ static void a_process_that_moves_its_own_content_needs_no_more(void **state)
 	assert_int_equal(fold_n_edges(fold, &left_out), 0);
 }
 
+static void who_got_the_stream_made_the_content(void **state)
+{
+	(void)state;
+	check(SHELL "open wc /t pid=10\n"
+		    "fork pid=11 aux=10\n"
+		    "open wP /t pid=11 type=reg\n"
+		    "fork pid=12 aux=11\n"
+		    "open wP /t pid=12 type=reg\n"
+		    "fork pid=13 aux=10\n"
+		    "rename /t /out pid=13 ino=5\n"
+		    "open wc /t pid=10\n"
+		    "fork pid=14 aux=10\n"
+		    "open wP /t pid=14 type=reg\n"
+		    "rename /t /out2 pid=13 ino=6\n",
+	      "10 read /bin/sh\n"
+	      "10 wrote /t\n"
+	      "11 passed-wrote /t\n"
+	      "12 passed-wrote /t\n"
+	      "13 wrote /out\n"
+	      "11 made /out\n"
+	      "14 passed-wrote /t\n"
+	      "13 wrote /out2\n"
+	      "14 made /out2\n");
+}
+
 static void a_directory_takes_the_makers_along(void **state)
 {
 	(void)state;
@@ -306,6 +331,7 @@ int main(void)
 		T(who_made_a_content_moves_with_it),
 		T(one_temporary_name_may_have_several_makers),
 		T(a_process_that_moves_its_own_content_needs_no_more),
+		T(who_got_the_stream_made_the_content),
 		T(a_directory_takes_the_makers_along),
 		T(content_from_before_has_no_maker_and_counts_for_its_name),
 		T(a_link_and_a_removal_keep_the_edges),
