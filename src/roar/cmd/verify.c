@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "commands.h"
 #include "hash/verify.h"
+#include "lineage/fold.h"
 #include "ui/view.h"
 
 struct request {
@@ -89,14 +90,12 @@ static int check_options(const struct args *args)
 	bool inputs = args_has(args, "inputs");
 	bool outputs = args_has(args, "outputs");
 
-	if (inputs && outputs)
+	if (inputs && outputs && !args->n_operands)
 		return cli_usage(args->command,
 				 "--inputs and --outputs exclude each other");
-	if ((inputs || outputs) && args->n_operands)
-		return cli_usage(
-			args->command,
-			"--%s applies to all files of the session and takes no FILE",
-			inputs ? "inputs" : "outputs");
+	if ((inputs || outputs) && args_has(args, "digest"))
+		return cli_usage(args->command,
+				 "--digest excludes --inputs and --outputs");
 	if (args_has(args, "digest") && args->n_operands != 1)
 		return cli_usage(args->command,
 				 "--digest requires exactly one FILE");
@@ -125,12 +124,14 @@ static int parse_request(const struct args *args, struct request *ret)
 /* ---- what is to be checked ---- */
 
 static int list_words(struct verify_list *list, struct view *v,
-		      char *const *words, struct roar_error *err)
+		      const struct args *args, struct roar_error *err)
 {
+	unsigned roles = (args_has(args, "inputs") ? LINEAGE_INPUT : 0) |
+			 (args_has(args, "outputs") ? LINEAGE_OUTPUT : 0);
 	int r = 0;
 
-	for (; *words && r == 0; words++)
-		r = verify_list_word(list, v, *words, err);
+	for (int i = 0; i < args->n_operands && r == 0; i++)
+		r = verify_list_word(list, v, args->operands[i], roles, err);
 	return r;
 }
 
@@ -146,9 +147,9 @@ static int verify_recorded(const struct args *args, const struct request *q,
 		return r;
 	trees.dirfd = v.project.dirfd;
 	if (args->n_operands)
-		r = list_words(list, &v, args->operands, &err);
+		r = list_words(list, &v, args, &err);
 	else
-		r = verify_list_session(list, &v, q->which, &err);
+		r = verify_list_session(list, &v, v.session.id, q->which, &err);
 	if (r == -EINVAL)
 		return cli_usage(args->command, "%s", err.text);
 	if (r < 0)
@@ -156,8 +157,10 @@ static int verify_recorded(const struct args *args, const struct request *q,
 	if (!list->n && !q->options.json && !q->options.quiet)
 		(void)fprintf(
 			stderr,
-			"roar: nothing to verify: the session has no such files "
-			"yet\n");
+			args->n_operands ?
+				"roar: nothing to verify: there are no such files\n" :
+				"roar: nothing to verify: the session has no such files "
+				"yet\n");
 	/* Reading takes its time, and nobody should wait for the store. */
 	store_closep(&v.store);
 	v.store = NULL;
@@ -201,10 +204,10 @@ static const struct option_spec options[] = {
 	  .help = "compare one FILE with this BLAKE3 digest instead of the "
 		  "record" },
 	{ .name = "inputs",
-	  .help = "check only files that the session's jobs read and did not "
-		  "write" },
+	  .help = "check only files that were read and not written, by the "
+		  "session or REF" },
 	{ .name = "outputs",
-	  .help = "check only files that the session's jobs wrote" },
+	  .help = "check only files that the session or REF wrote" },
 	{ .name = "threads",
 	  .letter = 'j',
 	  .arg = "N",
@@ -222,6 +225,7 @@ static const struct example examples[] = {
 	{ "roar verify", "all files of the active session" },
 	{ "roar verify model.pt",
 	  "with the first damaged range, if there is one" },
+	{ "roar verify @2", "what step 2 wrote" },
 	{ "roar verify --range 3G:64M model.pt", "only 64 MiB of it" },
 	{ 0 },
 };
@@ -230,7 +234,7 @@ const struct command cmd_verify = {
 	.name = "verify",
 	.group = GROUP_FILES,
 	.summary = "check that files are still what the record says",
-	.synopsis = "[OPTION]... [FILE]...",
+	.synopsis = "[OPTION]... [REF]...",
 	.about =
 #include "verify.txt.inc"
 		,
@@ -240,7 +244,7 @@ const struct command cmd_verify = {
 		"0 when all files, or their ranges, are as recorded; 1 when "
 		"one is not, cannot be read or cannot be proved; 2 on wrong "
 		"usage.",
-	.operand = OPERAND_FILE,
+	.operand = OPERAND_TARGET,
 	.max_operands = -1,
 	.run = run,
 };

@@ -1,5 +1,6 @@
 /* verify.h - compares files with the record.
  *
+ *	verify_ref.c	the files that an argument stands for
  *	verify_list.c	the files, and their expected content
  *	verify_run.c	checks all of them in order, with a progress bar
  *	verify_file.c	one large file, with its stored leaf tree
@@ -23,6 +24,9 @@
 #include "hash/digest/digest.h"
 #include "hash/file/leaf_tree_file.h"
 
+struct pipeline;
+struct store_file;
+struct target;
 struct view;
 
 enum verify_state {
@@ -74,19 +78,37 @@ struct verify_options {
 
 void verify_list_release(struct verify_list *list);
 
-/* Each adds items; 0 or a negative errno, maybe with a message.  A word that names nothing
- * in the record becomes a VERIFY_UNPROVED item. */
-int verify_list_word(struct verify_list *list, struct view *v, const char *word,
-		     struct roar_error *err);
+/* Each adds items; 0 or a negative errno, maybe with a message. */
+
+/* The newest content at the path of the target, which `word` names. */
+int verify_list_file(struct verify_list *list, struct view *v, const char *word,
+		     const struct target *t, struct roar_error *err);
+
+/* A file as one job has recorded it; `p` may be NULL. */
+int verify_list_row(struct verify_list *list, const struct view *v,
+		    const struct pipeline *p, const struct store_file *row);
+
+/* A name that is not as expected, whatever its content is. */
+int verify_list_unproved(struct verify_list *list, const char *path,
+			 const char *why);
 
 enum verify_which { VERIFY_ALL, VERIFY_INPUTS, VERIFY_OUTPUTS };
 
-/* The newest version of each file that the active session read or wrote. */
+/* The newest version of each file that the session read or wrote. */
 int verify_list_session(struct verify_list *list, struct view *v,
-			enum verify_which which, struct roar_error *err);
+			int64_t session_id, enum verify_which which,
+			struct roar_error *err);
 
 int verify_list_digest(struct verify_list *list, const char *path,
 		       const uint8_t digest[BLAKE3_LEN]);
+
+/* ---- verify_ref.c ---- */
+
+/* What the word stands for.  `roles`: of a job or session only its inputs, its outputs or
+ * both; 0: of a job its outputs, of a session all.  A word that names nothing in the record
+ * becomes a VERIFY_UNPROVED item. */
+int verify_list_word(struct verify_list *list, struct view *v, const char *word,
+		     unsigned roles, struct roar_error *err);
 
 /* ---- verify_file.c ---- */
 

@@ -88,11 +88,11 @@ static int look_at_newest(struct view *v, const struct target *t,
 	return r;
 }
 
-static int add_unknown(struct verify_list *list, const char *word,
-		       const struct roar_error *why)
+int verify_list_unproved(struct verify_list *list, const char *path,
+			 const char *why)
 {
-	struct verify_item *item = add(list, word);
-	const char *text = pool_strdup(&list->pool, why->text);
+	struct verify_item *item = add(list, path);
+	const char *text = pool_strdup(&list->pool, why);
 
 	if (!item || !text)
 		return -ENOMEM;
@@ -100,28 +100,17 @@ static int add_unknown(struct verify_list *list, const char *word,
 	return 0;
 }
 
-int verify_list_word(struct verify_list *list, struct view *v, const char *word,
-		     struct roar_error *err)
+int verify_list_file(struct verify_list *list, struct view *v, const char *word,
+		     const struct target *t, struct roar_error *err)
 {
-	struct roar_error why = { 0 };
 	struct verify_item *item;
-	struct target t;
-	int r;
+	int r = verify_list_digest(list, word, t->artifact.digests.blake3);
 
-	r = target_resolve(&v->query, v->project.cwd, word, TARGET_WANT_PATH,
-			   &t, &why);
-	if (r == -ENOENT || r == -ENODATA)
-		return add_unknown(list, word, &why);
-	if (r < 0) {
-		*err = why;
-		return r;
-	}
-	r = verify_list_digest(list, word, t.artifact.digests.blake3);
 	if (r < 0)
 		return r;
 	item = &list->all[list->n - 1];
-	expect_size(item, (uint64_t)t.artifact.size);
-	return look_at_newest(v, &t, item, err);
+	expect_size(item, (uint64_t)t->artifact.size);
+	return look_at_newest(v, t, item, err);
 }
 
 /* ---- the session ---- */
@@ -163,8 +152,8 @@ static bool is_wanted(const struct seen *seen, enum verify_which which)
 	       (which == VERIFY_OUTPUTS) == seen->written;
 }
 
-static int add_row(struct verify_list *list, const struct view *v,
-		   const struct pipeline *p, const struct store_file *row)
+int verify_list_row(struct verify_list *list, const struct view *v,
+		    const struct pipeline *p, const struct store_file *row)
 {
 	struct verify_item *item = add(list, path_relative(row->path,
 							   v->project.cwd));
@@ -173,7 +162,7 @@ static int add_row(struct verify_list *list, const struct view *v,
 		return -ENOMEM;
 	item->is_link = row->ftype == EVENT_FTYPE_SYMLINK;
 	item->may_be_gone = row->seen & LINEAGE_REMOVED ||
-			    pipeline_moved_away(p, row);
+			    (p && pipeline_moved_away(p, row));
 	if (row->ftype == EVENT_FTYPE_OBJECT)
 		item->state = VERIFY_REMOTE;
 	else if (!(row->digests.have & DIGEST_SET_BLAKE3)) {
@@ -204,18 +193,18 @@ static int add_rows(struct verify_list *list, struct view *v,
 						     strlen(path));
 
 		if (seen && is_wanted(seen, which))
-			r = add_row(list, v, p, seen->newest);
+			r = verify_list_row(list, v, p, seen->newest);
 	}
 	map_release(&paths);
 	return r;
 }
 
 int verify_list_session(struct verify_list *list, struct view *v,
-			enum verify_which which, struct roar_error *err)
+			int64_t session_id, enum verify_which which,
+			struct roar_error *err)
 {
 	CLEANUP(pipeline_release) struct pipeline p = PIPELINE_INIT;
-	int r = pipeline_load(&v->query, v->session.id, PIPELINE_NO_JOBS, &p,
-			      err);
+	int r = pipeline_load(&v->query, session_id, PIPELINE_NO_JOBS, &p, err);
 
 	return r < 0 ? r : add_rows(list, v, &p, which);
 }
