@@ -131,8 +131,6 @@ int elf_cache_read(struct elf_cache *c, const char *path,
 void elf_cache_save(struct elf_cache *c)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
-	CLEANUP(str_release) struct str temporary = STR_INIT;
-	CLEANUP(closep) int fd = -1;
 	size_t old = c->known.count * sizeof(struct elf_record);
 
 	if (!c->path || !c->n_fresh)
@@ -142,14 +140,6 @@ void elf_cache_save(struct elf_cache *c)
 		str_add(&text, c->file.data, c->file.len);
 	for (size_t i = 0; i < c->n_fresh && i < RECORDS_MAX; i++)
 		str_add(&text, c->fresh[i], sizeof(*c->fresh[i]));
-	str_addf(&temporary, "%s.%d.new", c->path, (int)getpid());
-	if (str_error(&text) < 0 || str_error(&temporary) < 0)
-		return;
-	fd = open(temporary.data,
-		  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return;
-	if (fd_write_all(fd, text.data, text.len) < 0 ||
-	    rename(temporary.data, c->path) < 0)
-		(void)unlink(temporary.data);
+	if (str_error(&text) == 0)
+		package_cache_save(c->path, text.data, text.len);
 }

@@ -14,6 +14,7 @@
 #include "capture/interpreter.h"
 #include "capture/libraries_internal.h"
 #include "capture/packages.h"
+#include "hash/digest/digest.h"
 
 enum { LIBRARIES_MAX = 4096, VENVS_MAX = 16 };
 
@@ -124,8 +125,7 @@ static void put_build_id(struct json *json, const struct elf_notes *notes)
 
 	if (!notes->build_id_len)
 		return;
-	for (size_t i = 0; i < notes->build_id_len; i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", notes->build_id[i]);
+	digest_hex(hex, notes->build_id, notes->build_id_len);
 	json_put_key(json, "build_id");
 	json_put_string(json, hex);
 }

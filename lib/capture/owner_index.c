@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "capture/package_database.h"
 
 #define MAGIC UINT64_C(0x316e776f72616f72) /* "roarown1" */
 
@@ -255,22 +256,9 @@ int owner_builder_end(struct owner_builder *b, const struct owner_key *key,
 
 /* ---- files ---- */
 
-/* No fsync(): after a crash the file may be empty, which is -EBADMSG later. */
 void owner_index_save(const struct owner_index *index, const char *path)
 {
-	CLEANUP(str_release) struct str temporary = STR_INIT;
-	CLEANUP(closep) int fd = -1;
-
-	str_addf(&temporary, "%s.%d.new", path, (int)getpid());
-	if (str_error(&temporary) < 0)
-		return;
-	fd = open(temporary.data,
-		  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return;
-	if (fd_write_all(fd, index->header, index->size) < 0 ||
-	    rename(temporary.data, path) < 0)
-		(void)unlink(temporary.data);
+	package_cache_save(path, index->header, index->size);
 }
 
 static int check(const struct header *h, size_t size)
@@ -391,4 +379,9 @@ struct owner_package owner_index_package(const struct owner_index *index,
 		.location = string_at(index, p->location),
 		.editable = p->editable != 0,
 	};
+}
+
+bool owner_index_is_editable(const struct owner_index *index, int number)
+{
+	return index->packages[number].editable != 0;
 }

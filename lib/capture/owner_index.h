@@ -84,5 +84,6 @@ size_t owner_index_count(const struct owner_index *index);
 /* Valid as long as the index. */
 struct owner_package owner_index_package(const struct owner_index *index,
 					 int number);
+bool owner_index_is_editable(const struct owner_index *index, int number);
 
 #endif

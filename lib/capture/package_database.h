@@ -64,4 +64,8 @@ bool package_field(const char *text, size_t len, const char *field,
  * A FIFO does not block. */
 int package_file_read(int dirfd, const char *path, size_t max, struct str *out);
 
+/* Replaces a file of a cache.  No fsync(): after a crash it may be empty, so its reader
+ * checks it.  Failures cost only time. */
+void package_cache_save(const char *path, const void *data, size_t len);
+
 #endif

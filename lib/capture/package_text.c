@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/str.h"
 #include "capture/package_database.h"
 
@@ -10,7 +11,7 @@
  * small files cost three system calls each. */
 int package_file_read(int dirfd, const char *path, size_t max, struct str *out)
 {
-	enum { ROOM = 256 * 1024 };
+	enum { ROOM = 8 * 1024 };
 	CLEANUP(closep)
 	int fd = openat(dirfd, path,
 			O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -37,6 +38,22 @@ int package_file_read(int dirfd, const char *path, size_t max, struct str *out)
 		if ((size_t)n < room)
 			return 0;
 	}
+}
+
+void package_cache_save(const char *path, const void *data, size_t len)
+{
+	CLEANUP(str_release) struct str temporary = STR_INIT;
+	CLEANUP(closep) int fd = -1;
+
+	str_addf(&temporary, "%s.%d.new", path, (int)getpid());
+	if (str_error(&temporary) < 0)
+		return;
+	fd = open(temporary.data,
+		  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	if (fd_write_all(fd, data, len) < 0 || rename(temporary.data, path) < 0)
+		(void)unlink(temporary.data);
 }
 
 bool package_field(const char *text, size_t len, const char *field,

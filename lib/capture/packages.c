@@ -393,7 +393,8 @@ static void fill_place(struct packages *p, struct place *place)
 	if (is_of_system(dir, len))
 		place->databases[n] = system_database(p);
 	n += place->databases[n] != NULL;
-	place->databases[n] = conda_of(p, dir, len);
+	if (!n || is_below(dir, len, "/opt"))
+		place->databases[n] = conda_of(p, dir, len);
 	place->site_len = site_of(dir, len);
 }
 

@@ -9,9 +9,12 @@
 #include "base/json.h"
 #include "base/macros.h"
 #include "base/str.h"
+#include "capture/children_io.h"
 #include "capture/libraries.h"
+#include "capture/machine.h"
 #include "capture/packages.h"
 #include "capture/process_environment.h"
+#include "capture/trackers.h"
 #include "run/run.h"
 #include "store/store_situation.h"
 
@@ -22,9 +25,20 @@ struct situation {
 /* What the documents are made of. */
 struct collection {
 	struct run *run;
+	struct capture_system system;
 	struct packages *packages;
 	struct libraries *libraries;
+	struct trackers *trackers;
 };
+
+static bool write_machine(const struct collection *c, struct json *json)
+{
+	/* It may be recorded after a restart, or on another machine. */
+	if (c->run->recovered)
+		return false;
+	machine_write(&c->system, NULL, json);
+	return true;
+}
 
 static bool write_packages(const struct collection *c, struct json *json)
 {
@@ -46,22 +60,85 @@ static bool write_variables(const struct collection *c, struct json *json)
 	return true;
 }
 
+/* A variable of the command itself. */
+static const char *variable_of(void *ctx, const char *name)
+{
+	const struct run *run = ctx;
+	size_t n;
+	const struct lineage_process *p = fold_processes(run->fold, &n);
+
+	return n ? process_environments_get(run->process_environments, p[0].pid,
+					    name) :
+		   NULL;
+}
+
+static bool write_trackers(const struct collection *c, struct json *json)
+{
+	return trackers_write(c->trackers, variable_of, c->run, json);
+}
+
+static void put(struct json *json, const char *key, int64_t value)
+{
+	json_put_key(json, key);
+	if (value < 0)
+		json_put_null(json);
+	else
+		json_put_int(json, value);
+}
+
+static int64_t time_ns(struct timeval t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
+}
+
+static bool write_use(const struct collection *c, struct json *json)
+{
+	enum { BLOCK = 512 }; /* of ru_inblock */
+	const struct rusage *u = &c->run->result.usage;
+	struct children_io io;
+	bool known = children_io_find(&io);
+
+	if (c->run->recovered)
+		return false;
+	json_put_object(json);
+	put(json, "cpu_user_ns", time_ns(u->ru_utime));
+	put(json, "cpu_system_ns", time_ns(u->ru_stime));
+	put(json, "peak_memory_bytes", (int64_t)u->ru_maxrss * 1024);
+	put(json, "bytes_read", known ? (int64_t)io.bytes_read : -1);
+	put(json, "bytes_written", known ? (int64_t)io.bytes_written : -1);
+	put(json, "storage_bytes_read", (int64_t)u->ru_inblock * BLOCK);
+	put(json, "storage_bytes_written", (int64_t)u->ru_oublock * BLOCK);
+	put(json, "major_faults", (int64_t)u->ru_majflt);
+	json_end(json);
+	return true;
+}
+
 static const struct {
 	enum situation_kind kind;
 	bool (*write)(const struct collection *c, struct json *json);
 } documents[] = {
+	{ SITUATION_MACHINE, write_machine },
 	{ SITUATION_PACKAGES, write_packages },
 	{ SITUATION_LIBRARIES, write_libraries },
 	{ SITUATION_VARIABLES, write_variables },
+	{ SITUATION_USE, write_use },
+	{ SITUATION_TRACKERS, write_trackers },
 };
 
-/* The files that were read or executed. */
+static bool is_written(const struct run_file *e)
+{
+	return e->roles & (LINEAGE_OUTPUT | LINEAGE_TEMPORARY);
+}
+
+/* Packages and libraries are files that were read or executed. */
 static void add_files(struct collection *c)
 {
 	for (size_t i = 0; i < c->run->n_files; i++) {
 		const struct run_file *e = &c->run->files[i];
 		const struct lineage_file *f = e->file;
 
+		if (is_written(e))
+			trackers_add(c->trackers, f->path, f->path_len);
 		if (!(e->roles & LINEAGE_INPUT) ||
 		    f->ftype != EVENT_FTYPE_REGULAR)
 			continue;
@@ -85,22 +162,24 @@ static void write_documents(const struct collection *c, struct situation *s)
 void situation_collect(struct run *run)
 {
 	CLEANUP(libraries_freep) struct libraries *libraries = NULL;
+	CLEANUP(trackers_freep) struct trackers *trackers = NULL;
 	CLEANUP(packages_freep) struct packages *packages = NULL;
 	CLEANUP(str_release) struct str cache = STR_INIT;
 	struct situation *s = calloc(1, sizeof(*s));
-	struct capture_system system = { .root = "" };
-	struct collection c = { .run = run };
+	struct collection c = { .run = run, .system = { .root = "" } };
 
 	if (!s)
 		return;
 	run->situation = s;
 	if (cache_dir_find(&cache, true) == 0)
-		system.cache = cache.data;
-	if (packages_new(&system, &packages) < 0 ||
-	    libraries_new(system.cache, &libraries) < 0)
+		c.system.cache = cache.data;
+	if (packages_new(&c.system, &packages) < 0 ||
+	    libraries_new(c.system.cache, &libraries) < 0 ||
+	    trackers_new(&trackers) < 0)
 		return;
 	c.packages = packages;
 	c.libraries = libraries;
+	c.trackers = trackers;
 	add_files(&c);
 	write_documents(&c, s);
 }
