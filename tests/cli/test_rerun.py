@@ -3,11 +3,13 @@
 import fcntl
 import json
 import os
+import re
+import shutil
 import signal
 
 import pytest
 
-from helpers import until
+from helpers import names_of, until
 
 
 def results(project, *options, code=0):
@@ -82,7 +84,7 @@ def test_a_failure_stops_and_says_what_is_left(chain):
     assert "roar: @1 failed with exit status 3 after " in done.err
     assert done.err.endswith(
         "roar: stopped at @1; not run: @2, @3; 'roar rerun' goes on\n")
-    chain.write("sort.sh", "sort data >sorted\n")
+    chain.write("sort.sh", "sort <data >sorted\n")
     assert results(chain)["@1"] == ("run", "outdated")
 
 
@@ -149,6 +151,57 @@ def test_a_signal_ends_the_steps_and_the_rerun(project):
     os.unlink(project.path("go"))
     assert results(project)["@1"][0] == "run"
     assert project.read("last") == b"2\n"
+
+
+@pytest.fixture
+def kept(project):
+    """@1 makes sorted from data, first with 1, then with 2; everything is kept."""
+    project("init")
+    project("config", "set", "objects.keep", "outputs")
+    project.write("data", "1\n")
+    project.sh("sort data >sorted; mkdir -p d; cp sorted d/copy")
+    project.sh("cat sorted >report")
+    project.write("data", "2\n")
+    assert results(project)["@2"] == ("run", "stale")
+    return project
+
+
+def test_kept_outputs_are_restored_and_the_record_says_so(kept):
+    kept.write("data", "1\n")
+    shutil.rmtree(kept.path("d"))
+    assert "  @1     restore  sh" in kept("rerun", "-n").out
+    assert results(kept) == {"@1": ("restored", "outdated"), "@2": ("restored", "stale")}
+    assert kept.read("report") == kept.read("d/copy") == b"1\n"
+    job = kept.json("show", "@1")
+    assert (job["tracer"], job["status"], job["verdict"]) == (
+        "restore", "restored", "complete")
+    assert job["resources"]["processes"] == 0
+    assert names_of(kept, job["outputs"]) == ["d/copy", "sorted"]
+    assert "the command did not run" in kept("show", "@1").out
+    assert re.search(r"@1 .* KEPT ", kept("log").out)
+    assert results(kept) == {}
+
+
+@pytest.mark.parametrize("change", ["environment", "script", "damage", "option"])
+def test_the_command_runs_where_anything_is_not_as_it_was(kept, change):
+    kept.write("data", "1\n")
+    options, env = [], {}
+    if change == "environment":
+        env = {"RATE": "5"}
+    elif change == "script":
+        kept.write("data", "3\n")
+    elif change == "option":
+        options = ["--no-restore"]
+    else:
+        for folder, _, names in os.walk(kept.path(".roar", "objects")):
+            for name in names:
+                path = os.path.join(folder, name)
+                os.chmod(path, 0o644)
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write("damaged")
+    done = kept("rerun", *options, env=env)
+    assert "roar: @1 ran in " in done.err
+    assert kept.read("report") == (b"3\n" if change == "script" else b"1\n")
 
 
 def test_wrong_usage(chain):

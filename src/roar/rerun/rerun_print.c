@@ -237,7 +237,7 @@ static void add_end(struct rerun_work *w, size_t step, struct str *line)
 				 fate->exit_code);
 		break;
 	case STEP_RESTORED:
-		str_adds(line, " restored from .roar/objects in ");
+		str_adds(line, " restored in ");
 		break;
 	case STEP_UNCHANGED:
 		str_adds(line, " unchanged: what it reads is as it was");

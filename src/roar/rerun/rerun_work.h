@@ -55,8 +55,8 @@ struct rerun_work {
 /* Runs the steps of the plan.  Returns the exit status. */
 int rerun_steps_run(struct rerun_work *w);
 
-/* Puts the kept outputs of an earlier execution that read the same into place, and
- * records that.  Returns 1; 0 when there is no such execution; or a negative errno.  In
+/* Puts the outputs of an earlier execution that read the same back into place, as far
+ * as they are not there, and records that.  Returns 1; 0 when there is no such execution; or a negative errno.  In
  * a dry run nothing is done. */
 int rerun_restore(struct rerun_work *w, size_t step, bool dry_run);
 

@@ -177,6 +177,13 @@ static void add_counted(struct str *out, int64_t n, const char *noun,
 
 static void add_observation(struct view *v, const struct store_job *job)
 {
+	if (view_is_restored(job)) {
+		add_text_line(
+			v, "Tracer:",
+			"restore: the command did not run; its outputs are "
+			"those of an earlier execution, verified");
+		return;
+	}
 	view_label(v, "Tracer:");
 	view_cut(&v->out, job->tracer, 40);
 	if (job->attach_ns > 0) {

@@ -115,10 +115,17 @@ const char *view_step_ref(struct view *v, const struct store_job *job)
 	return copy ? copy : "";
 }
 
+bool view_is_restored(const struct store_job *job)
+{
+	return strcmp(job->tracer, "restore") == 0;
+}
+
 const char *view_outcome(const struct store_job *job)
 {
 	if (job->status == STORE_INTERRUPTED)
 		return "INT";
+	if (view_is_restored(job))
+		return "KEPT";
 	return job->exit_code ? "FAIL" : "OK";
 }
 

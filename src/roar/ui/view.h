@@ -71,7 +71,10 @@ const char *view_step_ref(struct view *v, const struct store_job *job);
 /* The session's UID, NULL when there is none. */
 const char *view_session_uid(struct view *v, int64_t session_id);
 
-/* "OK", "FAIL" or "INT". */
+/* Did the command not run, because its kept outputs were put back (rerun_restore.c)? */
+bool view_is_restored(const struct store_job *job);
+
+/* "OK", "FAIL", "INT", or "KEPT" for a restored one. */
 const char *view_outcome(const struct store_job *job);
 
 /* The same, followed by `*` if the record is incomplete. */
@@ -132,7 +135,7 @@ void view_json_job(struct view *v, struct json *j, const struct store_job *job);
 void view_json_job_ref(struct view *v, struct json *j, const char *key,
 		       const struct store_job *job);
 
-/* "ok", "failed" or "interrupted"; "complete" or "incomplete". */
+/* "ok", "failed", "interrupted" or "restored"; "complete" or "incomplete". */
 const char *view_status_word(const struct store_job *job);
 const char *view_verdict_word(const struct store_job *job);
 

@@ -150,6 +150,8 @@ const char *view_status_word(const struct store_job *job)
 {
 	if (job->status == STORE_INTERRUPTED)
 		return "interrupted";
+	if (view_is_restored(job))
+		return "restored";
 	return job->exit_code ? "failed" : "ok";
 }
 
