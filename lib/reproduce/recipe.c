@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "base/vec.h"
+#include "event/event.h"
 #include "lineage/fold.h"
 #include "query/producer.h"
 #include "query/query.h"
@@ -27,7 +28,6 @@ struct work {
 	struct map by_id; /* job id -> number of its step + 1 */
 	struct recipe_input *inputs;
 	size_t n_inputs, cap_inputs;
-	struct map seen; /* content and path of an input */
 };
 
 bool recipe_is_transfer(const struct store_job *job)
@@ -38,6 +38,23 @@ bool recipe_is_transfer(const struct store_job *job)
 static bool is_build(const struct store_job *job)
 {
 	return strcmp(job->kind, "build") == 0;
+}
+
+bool recipe_changes_unread(const struct recipe_step *step,
+			   const struct store_file *output)
+{
+	const uint32_t whole = LINEAGE_FRESH | LINEAGE_CREATED |
+			       LINEAGE_TRUNCATED | LINEAGE_RENAMED_TO |
+			       LINEAGE_LINKED_TO;
+
+	if (output->role != LINEAGE_OUTPUT || output->seen & whole ||
+	    output->ftype != EVENT_FTYPE_REGULAR)
+		return false;
+	for (size_t i = 0; i < step->n_files; i++)
+		if (step->files[i].role == LINEAGE_INPUT &&
+		    !strcmp(step->files[i].path, output->path))
+			return false;
+	return true;
 }
 
 const char *recipe_source_word(enum recipe_source source)
@@ -91,21 +108,19 @@ static int add_dependency(struct work *w, size_t step, size_t on)
 	return 0;
 }
 
+/* Directories, sockets and devices have no content to put somewhere. */
+static bool has_content(const struct store_file *row)
+{
+	return row->ftype == EVENT_FTYPE_REGULAR ||
+	       row->ftype == EVENT_FTYPE_SYMLINK ||
+	       row->ftype == EVENT_FTYPE_OBJECT;
+}
+
 static int add_input(struct work *w, size_t step, const struct store_file *row)
 {
-	char *key = pool_printf(w->q->pool, "%lld %s",
-				(long long)row->artifact_id, row->path);
-	struct recipe_input *input;
-	int r;
+	struct recipe_input *input = VEC_PUSH(w->inputs, w->n_inputs,
+					      w->cap_inputs);
 
-	if (!key)
-		return -ENOMEM;
-	if (map_get(&w->seen, key, strlen(key)))
-		return 0;
-	r = map_set(&w->seen, key, strlen(key), key);
-	if (r < 0)
-		return r;
-	input = VEC_PUSH(w->inputs, w->n_inputs, w->cap_inputs);
 	if (!input)
 		return -ENOMEM;
 	input->row = row;
@@ -124,7 +139,7 @@ static int follow(struct work *w, size_t step, const struct store_file *row,
 	if (r < 0)
 		return r;
 	if (!maker || recipe_is_transfer(maker))
-		return add_input(w, step, row);
+		return has_content(row) ? add_input(w, step, row) : 0;
 	r = add_step(w, maker, &on);
 	return r < 0 ? r : add_dependency(w, step, on);
 }
@@ -303,6 +318,23 @@ static int find_order(const struct work *w, size_t **ret,
 	return r;
 }
 
+static int compare_content(const struct recipe_input *x,
+			   const struct recipe_input *y)
+{
+	if (x->row->artifact_id != y->row->artifact_id)
+		return x->row->artifact_id < y->row->artifact_id ? -1 : 1;
+	return strcmp(x->row->path, y->row->path);
+}
+
+static int by_content(const void *a, const void *b)
+{
+	const struct recipe_input *x = a;
+	const struct recipe_input *y = b;
+	int r = compare_content(x, y);
+
+	return r ? r : (x->step > y->step) - (x->step < y->step);
+}
+
 static int by_step(const void *a, const void *b)
 {
 	const struct recipe_input *x = a;
@@ -344,11 +376,13 @@ static int put_in_order(struct work *w, struct recipe *ret,
 		ret->n_builds += is_build(step->job);
 	}
 	ret->n_steps = w->n;
-	for (size_t i = 0; i < w->n_inputs; i++) {
-		ret->inputs[i] = w->inputs[i];
-		ret->inputs[i].step = number[w->inputs[i].step];
-	}
-	ret->n_inputs = w->n_inputs;
+	for (size_t i = 0; i < w->n_inputs; i++)
+		w->inputs[i].step = number[w->inputs[i].step];
+	if (w->n_inputs)
+		qsort(w->inputs, w->n_inputs, sizeof(*w->inputs), by_content);
+	for (size_t i = 0; i < w->n_inputs; i++)
+		if (!i || compare_content(&w->inputs[i - 1], &w->inputs[i]))
+			ret->inputs[ret->n_inputs++] = w->inputs[i];
 	qsort(ret->inputs, ret->n_inputs, sizeof(*ret->inputs), by_step);
 	return 0;
 }
@@ -441,7 +475,6 @@ static void work_release(struct work *w)
 	free(w->steps);
 	free(w->inputs);
 	map_release(&w->by_id);
-	map_release(&w->seen);
 }
 
 int recipe_make(struct query *q, const struct store_job *job,

@@ -26,7 +26,7 @@
 #include "reproduce/recipe_place.h"
 #include "reproduce/requirement.h"
 
-struct git_runner;
+struct pool;
 struct presence_look;
 struct query;
 struct store_file;
@@ -107,12 +107,22 @@ void recipe_release(struct recipe *r);
 /* Is it a download, or an upload? */
 bool recipe_is_transfer(const struct store_job *job);
 
+/* Did the job change a file that was there, without having read it?  Then the earlier content
+ * matters, and the record does not have it as an input. */
+bool recipe_changes_unread(const struct recipe_step *step,
+			   const struct store_file *output);
+
 /* "code", "disk", "kept", "fetch", ... */
 const char *recipe_source_word(enum recipe_source source);
 
 /* recipe_code.c: the codes of the steps, and which files they have. */
 int recipe_code_find(struct recipe *r, struct query *q,
 		     const struct recipe_options *options);
+
+/* Lists the files of the code as the repository at `root` has it.  -ENOENT: it has no such
+ * commit, or is none. */
+int recipe_code_list(struct recipe_code *code, struct pool *pool,
+		     const char *root);
 
 /* Has the code of the step a file at that path? */
 bool recipe_code_has(const struct recipe_step *step, const char *path);

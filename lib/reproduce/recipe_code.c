@@ -76,9 +76,8 @@ static int take(void *ctx, const char *data, size_t len)
 	return r;
 }
 
-/* Lists the files of the code as the repository at `root` has it. */
-static int list_files(struct recipe_code *code, struct pool *pool,
-		      const char *root)
+int recipe_code_list(struct recipe_code *code, struct pool *pool,
+		     const char *root)
 {
 	CLEANUP(git_repo_release) struct git_repo repo = { 0 };
 	CLEANUP(git_env_release) struct git_env env = { 0 };
@@ -118,7 +117,7 @@ static int look_in(struct recipe_code *code, struct pool *pool,
 
 	if (code->found_in || !root || *root != '/')
 		return 0;
-	r = list_files(code, pool, root);
+	r = recipe_code_list(code, pool, root);
 	if (r == -ENOENT)
 		return 0;
 	code->found_in = pool_strdup(pool, root);

@@ -203,10 +203,16 @@ int requirements_join(struct pool *pool, const struct requirements *lists,
 
 const struct interpreter *requirements_python(const struct requirements *r)
 {
-	for (size_t i = 0; i < r->n_interpreters; i++)
-		if (strcmp(r->interpreters[i].kind, "python") == 0)
-			return &r->interpreters[i];
-	return NULL;
+	const struct interpreter *found = NULL;
+
+	for (size_t i = 0; i < r->n_interpreters; i++) {
+		const struct interpreter *one = &r->interpreters[i];
+
+		if (strcmp(one->kind, "python") == 0 &&
+		    (!found || (!*found->version && *one->version)))
+			found = one;
+	}
+	return found;
 }
 
 bool requirement_is_pip(const struct requirement *r)

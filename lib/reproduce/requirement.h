@@ -50,7 +50,8 @@ int requirements_read(struct pool *pool, const char *packages,
 int requirements_join(struct pool *pool, const struct requirements *lists,
 		      size_t n, struct requirements *ret);
 
-/* The first Python interpreter; NULL when there is none. */
+/* The first Python interpreter, preferably one whose version is known: a script may have
+ * started it (pyenv).  NULL when there is none. */
 const struct interpreter *requirements_python(const struct requirements *r);
 
 /* Is it installed by pip into the environment of the job? */

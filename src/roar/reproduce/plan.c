@@ -117,6 +117,15 @@ static int check_outputs(struct reproduce *p, const struct recipe_step *step)
 			continue;
 		r = recipe_place(&p->recipe.roots, &p->view->pool, row->path,
 				 &place);
+		if (r == 0 && place && recipe_changes_unread(step, row) &&
+		    !recipe_code_has(step, row->path))
+			r = reproduce_note(
+				p, false,
+				"step %s changed '%s' in place without reading "
+				"it, so its earlier content is not in the "
+				"record",
+				reproduce_step_ref(p, step),
+				shown(p, row->path));
 		if (r == 0 && !place)
 			r = reproduce_note(
 				p, true,

@@ -24,6 +24,7 @@ enum {
 	PACKAGES_SHOWN = 10, /* of each manager */
 	ROWS_SHOWN = 200, /* of steps and inputs */
 	COMMAND_WIDTH = 400,
+	CODES_SHOWN = 5,
 };
 
 static void add_heading(struct view *v, const char *title, size_t n)
@@ -102,7 +103,8 @@ static void add_python(struct reproduce *p)
 	struct view *v = p->view;
 	size_t n = count_pip(&p->recipe.needs);
 
-	for (size_t i = 0; i < p->recipe.n_steps && !python; i++)
+	for (size_t i = 0;
+	     i < p->recipe.n_steps && !(python && *python->version); i++)
 		python = requirements_python(&p->recipe.steps[i].needs);
 	if (!python)
 		return;
@@ -244,8 +246,10 @@ static void add_notes(struct reproduce *p)
 void plan_text(struct reproduce *p)
 {
 	add_title(p);
-	for (size_t i = 0; i < p->recipe.n_codes; i++)
+	for (size_t i = 0; i < p->recipe.n_codes && i < CODES_SHOWN; i++)
 		add_code(p->view, p->recipe.codes[i]);
+	add_more(p->view, p->recipe.n_codes, CODES_SHOWN,
+		 " versions of the code: --json has all");
 	add_python(p);
 	add_steps(p);
 	add_inputs(p);

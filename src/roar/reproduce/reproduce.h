@@ -3,6 +3,8 @@
  *	plan.c          the recipe, and what speaks against it
  *	plan_text.c     the plan as text, and the list of requirements
  *	plan_json.c     the same as JSON
+ *	site.h          the new directory: code, packages, inputs, steps, proof
+ *	execution.c     --run: all of these in order
  *
  * cmd/reproduce.c tells the story. */
 #ifndef ROAR_REPRODUCE_REPRODUCE_H
@@ -17,6 +19,9 @@
 
 struct args;
 struct view;
+
+/* Exit statuses besides 0 (identical), 1 and 2. */
+enum { REPRODUCE_EQUAL = 3, REPRODUCE_DIFFERENT = 4 };
 
 /* One sentence about the plan. */
 struct reproduce_note {
@@ -33,6 +38,9 @@ struct reproduce {
 	struct recipe recipe;
 	struct reproduce_note *notes;
 	size_t n_notes, cap_notes;
+	bool foreign; /* the record comes from somebody else */
+	bool tolerance; /* --rtol or --atol was given */
+	double rtol, atol;
 };
 
 void reproduce_release(struct reproduce *p);
@@ -55,5 +63,10 @@ int plan_make(struct reproduce *p, struct roar_error *err);
 void plan_text(struct reproduce *p);
 void plan_requirements_text(struct reproduce *p);
 void plan_json(struct reproduce *p);
+
+/* ---- execution.c ---- */
+
+/* Does it.  Returns the exit status. */
+int execution_run(struct reproduce *p);
 
 #endif
