@@ -66,7 +66,8 @@ def test_show_job(recorded):
         "executions", "script", "cwd", "gaps", "tracer", "observation",
         "roar_version", "host", "user", "git", "code", "resources", "tags", "blocked_tags", "inputs",
         "outputs", "temporaries", "touched", "collections", "shards", "filtered",
-        "ranks"}
+        "ranks", "machine", "use", "packages", "package_notes", "interpreters",
+        "libraries", "environment", "trackers"}
     assert set(shown["git"]) == {"root", "commit", "branch", "remote",
                                  "dirty", "snapshot", "left_out",
                                  "left_out_count", "note"}

@@ -12,6 +12,7 @@
 #include "show/show_job.h"
 #include "show/show_processes.h"
 #include "show/show_shards.h"
+#include "show/show_situation.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
 
@@ -393,6 +394,9 @@ static int add_text(struct job_block *b, struct roar_error *err)
 	show_code_text(b->view, b->job, b->files, b->n_files);
 	add_machine(b->view, b->job);
 	show_ranks_text(b);
+	r = show_situation_text(b->view, b->job->id, err);
+	if (r < 0)
+		return r;
 	view_labels(b->view, LABEL_JOB, b->job->id);
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
 	for (size_t i = 0; r >= 0 && i < JOB_BLOCK_ROLES; i++)
@@ -401,6 +405,8 @@ static int add_text(struct job_block *b, struct roar_error *err)
 		r = show_collections_text(b->view, b->job->id, err);
 	add_shards(b);
 	add_filtered(b);
+	if (r >= 0 && b->options->all)
+		r = show_situation_lists(b->view, b->job->id, err);
 	return r < 0 ? r : show_processes_text(b);
 }
 
