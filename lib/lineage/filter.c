@@ -25,19 +25,28 @@
 static const struct {
 	const char *name;
 	const char *key;
+	const char *about;
 } filters[FILTER_END] = {
-	[FILTER_NONE] = { "none", NULL },
-	[FILTER_ROAR] = { "roar", NULL },
-	[FILTER_GIT] = { "git", NULL },
-	[FILTER_CREDENTIALS] = { "credentials", NULL },
-	[FILTER_DEVICES] = { "devices", NULL },
-	[FILTER_SYSTEM] = { "system", "filters.ignore_system_reads" },
-	[FILTER_PACKAGES] = { "packages", "filters.ignore_package_reads" },
-	[FILTER_TORCH_CACHE] = { "torch_cache", "filters.ignore_torch_cache" },
+	[FILTER_NONE] = { "none", NULL, "it is kept" },
+	[FILTER_ROAR] = { "roar", NULL, "roar's own directory .roar" },
+	[FILTER_GIT] = { "git", NULL, "data and configuration of git" },
+	[FILTER_CREDENTIALS] = { "credentials", NULL,
+				 "files that hold credentials" },
+	[FILTER_DEVICES] = { "devices", NULL,
+			     "devices, and files of the kernel without content" },
+	[FILTER_SYSTEM] = { "system", "filters.ignore_system_reads",
+			    "files of the operating system" },
+	[FILTER_PACKAGES] = { "packages", "filters.ignore_package_reads",
+			      "installed packages, and compiled Python" },
+	[FILTER_TORCH_CACHE] = { "torch_cache", "filters.ignore_torch_cache",
+				 "caches of torch and triton" },
 	[FILTER_LIBRARY_CACHES] = { "library_caches",
-				    "filters.ignore_library_caches" },
-	[FILTER_TMP] = { "tmp", "filters.ignore_tmp_files" },
-	[FILTER_PATTERNS] = { "patterns", "filters.ignore_paths" },
+				    "filters.ignore_library_caches",
+				    "caches of libraries in the home directory" },
+	[FILTER_TMP] = { "tmp", "filters.ignore_tmp_files",
+			 "temporary files that the run wrote" },
+	[FILTER_PATTERNS] = { "patterns", "filters.ignore_paths",
+			      "a pattern of filters.ignore_paths" },
 };
 
 /* The deepest place that holds a path decides; FILTER_NONE is an exception to
@@ -543,4 +552,9 @@ const char *filter_name(enum filter_id id)
 const char *filter_key(enum filter_id id)
 {
 	return (unsigned)id < FILTER_END ? filters[id].key : NULL;
+}
+
+const char *filter_about(enum filter_id id)
+{
+	return (unsigned)id < FILTER_END ? filters[id].about : "";
 }

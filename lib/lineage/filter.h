@@ -72,4 +72,7 @@ const char *filter_name(enum filter_id id);
  * when it is always on. */
 const char *filter_key(enum filter_id id);
 
+/* What it takes, as a phrase: "files of the operating system". */
+const char *filter_about(enum filter_id id);
+
 #endif

@@ -48,5 +48,6 @@ extern const struct command cmd_status;
 extern const struct command cmd_tag;
 extern const struct command cmd_tracer;
 extern const struct command cmd_verify;
+extern const struct command cmd_why;
 
 #endif

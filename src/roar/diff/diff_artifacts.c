@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "diff/diff.h"
+#include "query/collection.h"
 #include "query/producer.h"
 #include "query/target.h"
 #include "show/show.h"
@@ -143,9 +144,16 @@ static void put_hash(struct json *j, const char *key,
 	view_json_digests(j, key, &digests);
 }
 
-static void note_member(struct walk *w, const struct store_member *a,
-			const struct store_member *b)
+static int note_member(void *ctx, enum member_change change,
+		       const struct store_member *a,
+		       const struct store_member *b)
 {
+	static const char *const words[] = {
+		[MEMBER_ADDED] = "  only in the second\n",
+		[MEMBER_REMOVED] = "  only in the first\n",
+		[MEMBER_CHANGED] = "  changed\n",
+	};
+	struct walk *w = ctx;
 	struct view *v = w->d->view;
 
 	w->n++;
@@ -155,42 +163,15 @@ static void note_member(struct walk *w, const struct store_member *a,
 		put_hash(w->j, "digests_a", a);
 		put_hash(w->j, "digests_b", b);
 		json_end(w->j);
-		return;
+		return 0;
 	}
 	if (w->n > SHOW_ROWS && !w->d->all)
-		return;
+		return 0;
 	w->n_shown++;
 	str_adds(&v->out, "  ");
 	view_path(v, &v->out, (a ? a : b)->name);
-	str_adds(&v->out, a && b ? "  changed\n" :
-			  a	 ? "  only in the first\n" :
-				   "  only in the second\n");
-}
-
-/* Merges the members of both, which come in the order of their names. */
-static int merge_members(struct walk *w, struct store_members *a,
-			 struct store_members *b, struct roar_error *err)
-{
-	struct store_member x, y;
-	int has_x = store_members_next(a, &x, err);
-	int has_y = store_members_next(b, &y, err);
-
-	while (has_x > 0 || has_y > 0) {
-		int order = has_x <= 0 ? 1 :
-			    has_y <= 0 ? -1 :
-					 strcmp(x.name, y.name);
-
-		if (order || memcmp(x.blake3, y.blake3, BLAKE3_LEN) != 0)
-			note_member(w, order <= 0 ? &x : NULL,
-				    order >= 0 ? &y : NULL);
-		if (order <= 0)
-			has_x = store_members_next(a, &x, err);
-		if (order >= 0)
-			has_y = store_members_next(b, &y, err);
-		if (has_x < 0 || has_y < 0)
-			break;
-	}
-	return has_x < 0 ? has_x : has_y;
+	str_adds(&v->out, words[change]);
+	return 0;
 }
 
 static void add_collection(struct diff *d, const char *sign,
@@ -208,17 +189,12 @@ static void add_collection(struct diff *d, const char *sign,
 int diff_collections(struct diff *d, const struct store_collection *a,
 		     const struct store_collection *b, struct roar_error *err)
 {
-	CLEANUP(store_members_closep) struct store_members *in_a = NULL;
-	CLEANUP(store_members_closep) struct store_members *in_b = NULL;
 	struct view *v = d->view;
 	struct json j = json_writer(&v->out, true);
 	struct walk w = { .d = d, .j = d->json ? &j : NULL };
-	int r = store_members_open(v->store, a->id, 0, &in_a, err);
+	struct member_diff counts;
+	int r;
 
-	if (r >= 0)
-		r = store_members_open(v->store, b->id, 0, &in_b, err);
-	if (r < 0)
-		return r;
 	if (d->json) {
 		json_put_object(&j);
 		view_json_text(&j, "compared", "collections");
@@ -228,7 +204,8 @@ int diff_collections(struct diff *d, const struct store_collection *a,
 		add_collection(d, "---", a);
 		add_collection(d, "+++", b);
 	}
-	r = merge_members(&w, in_a, in_b, err);
+	r = collection_diff(&v->query, a->id, b->id, note_member, &w, &counts,
+			    err);
 	d->differs = w.n > 0;
 	if (d->json) {
 		json_end(&j);
