@@ -15,13 +15,18 @@ struct visit {
 	size_t depth;
 };
 
+/* An input that is in the list. */
+struct listed {
+	const struct store_job *maker;
+};
+
 struct walk {
 	struct query *query;
-	bool deep;
+	unsigned flags;
 	struct visit *queue;
 	size_t n_queue, queue_cap;
 	struct map jobs; /* id -> job: queued already */
-	struct map seen; /* (artifact, path) -> row: listed already */
+	struct map seen; /* (artifact, path) -> struct listed */
 	struct ancestor *found;
 	size_t n_found, found_cap;
 };
@@ -44,21 +49,23 @@ static int visit_later(struct walk *w, const struct store_job *job,
 	return 0;
 }
 
-/* 1 when that content at that path is new, 0 when it is listed already. */
-static int is_new(struct walk *w, const struct store_file *row)
+/* Finds that content at that path in the list; *ret_new: it was not there. */
+static int find_listed(struct walk *w, const struct store_file *row,
+		       struct listed **ret, bool *ret_new)
 {
 	char *key = pool_printf(w->query->pool, "%lld %s",
 				(long long)row->artifact_id, row->path);
 	size_t len;
-	int r;
 
 	if (!key)
 		return -ENOMEM;
 	len = strlen(key);
-	if (map_get(&w->seen, key, len))
+	*ret = map_get(&w->seen, key, len);
+	*ret_new = !*ret;
+	if (*ret)
 		return 0;
-	r = map_set(&w->seen, key, len, (void *)row);
-	return r < 0 ? r : 1;
+	*ret = pool_zalloc(w->query->pool, sizeof(**ret));
+	return *ret ? map_set(&w->seen, key, len, *ret) : -ENOMEM;
 }
 
 /* Lists `row` if it is new, and queues the job that made it. */
@@ -66,14 +73,15 @@ static int list_input(struct walk *w, const struct store_file *row,
 		      const struct visit *visit, bool moved,
 		      struct roar_error *err)
 {
-	const struct store_job *maker;
+	struct listed *listed;
 	struct ancestor *a;
-	int r;
+	bool is_new;
+	int r = find_listed(w, row, &listed, &is_new);
 
-	r = is_new(w, row);
-	if (r <= 0)
+	if (r < 0 || (!is_new && !(w->flags & ANCESTRY_ALL_USES)))
 		return r;
-	r = producer_find(w->query, row, &maker, err);
+	if (is_new)
+		r = producer_find(w->query, row, &listed->maker, err);
 	if (r < 0)
 		return r;
 	a = VEC_PUSH(w->found, w->n_found, w->found_cap);
@@ -82,12 +90,13 @@ static int list_input(struct walk *w, const struct store_file *row,
 	*a = (struct ancestor){
 		.row = row,
 		.user = visit->job,
-		.maker = maker,
+		.maker = listed->maker,
 		.depth = visit->depth,
 		.moved = moved,
+		.again = !is_new,
 	};
-	if (maker && w->deep)
-		return visit_later(w, maker, visit->depth + 1);
+	if (listed->maker && is_new && (w->flags & ANCESTRY_DEEP))
+		return visit_later(w, listed->maker, visit->depth + 1);
 	return 0;
 }
 
@@ -123,10 +132,10 @@ static int visit_job(struct walk *w, struct visit this, struct roar_error *err)
 	return r;
 }
 
-int ancestry_walk(struct query *q, const struct store_job *job, bool deep,
+int ancestry_walk(struct query *q, const struct store_job *job, unsigned flags,
 		  struct ancestor **ret, size_t *ret_n, struct roar_error *err)
 {
-	struct walk w = { .query = q, .deep = deep };
+	struct walk w = { .query = q, .flags = flags };
 	struct ancestor *copy = NULL;
 	int r = visit_later(&w, job, 1);
 

@@ -23,11 +23,17 @@ struct ancestor {
 	const struct store_job *maker; /* NULL: no recorded job made it */
 	size_t depth; /* 1: input of the job itself */
 	bool moved; /* the user renamed or linked it and did not read it */
+	bool again; /* it is listed before, for another user */
 };
 
-/* All inputs of `job`; with `deep` also those of the jobs that made them.  The list
- * is in the pool of the query. */
-int ancestry_walk(struct query *q, const struct store_job *job, bool deep,
+enum ancestry_flags {
+	ANCESTRY_DEEP = 1 << 0, /* also the inputs of the jobs that made them */
+	ANCESTRY_ALL_USES = 1 << 1, /* an input once for each job that uses it */
+};
+
+/* All inputs of `job`.  Those of one job are next to each other.  The list is in the pool of
+ * the query. */
+int ancestry_walk(struct query *q, const struct store_job *job, unsigned flags,
 		  struct ancestor **ret, size_t *ret_n, struct roar_error *err);
 
 #endif

@@ -32,6 +32,7 @@ extern const struct command cmd_init;
 extern const struct command cmd_inputs;
 extern const struct command cmd_label;
 extern const struct command cmd_keep;
+extern const struct command cmd_lineage;
 extern const struct command cmd_log;
 extern const struct command cmd_objects;
 extern const struct command cmd_pop;

@@ -86,7 +86,8 @@ static int read_answer(struct answer *a, struct target *t,
 					 t->path, &a->job, err);
 	if (r < 0 || !a->job)
 		return r;
-	r = ancestry_walk(&a->view->query, a->job, a->request->deep, &a->found,
+	r = ancestry_walk(&a->view->query, a->job,
+			  a->request->deep ? ANCESTRY_DEEP : 0, &a->found,
 			  &a->n_found, err);
 	if (r < 0)
 		return r;

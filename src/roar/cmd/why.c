@@ -31,6 +31,7 @@ struct answer {
 	size_t n;
 	size_t n_jobs, n_jobs_left; /* of the rows; of those not shown */
 	struct evidence evidence;
+	struct config config; /* patterns that are in force now */
 };
 
 /* ---- reading ---- */
@@ -242,7 +243,7 @@ static const char *deed_word(unsigned kind)
 static const char *find_pattern(const struct answer *a,
 				const struct store_file *row)
 {
-	const struct config *c = &a->view->project.config;
+	const struct config *c = &a->config;
 
 	for (size_t i = 0; i < c->n_ignore_paths; i++) {
 		struct filter_options o = {
@@ -483,13 +484,16 @@ static int run(const struct args *args)
 
 	if (r)
 		return r;
-	r = read_answer(&a, job, args_has(args, "all") && !job, &err);
-	if (r == -EINVAL)
-		return cli_usage(args->command, "%s", err.text);
+	r = config_load(v.project.dir, &a.config);
+	if (r == 0)
+		r = read_answer(&a, job, args_has(args, "all") && !job, &err);
 	if (r == 0 && args_has(args, "json"))
 		r = add_json(&a, &err);
 	else if (r == 0)
 		r = add_text(&a, &err);
+	config_release(&a.config);
+	if (r == -EINVAL)
+		return cli_usage(args->command, "%s", err.text);
 	if (r < 0)
 		return view_fail(r, &err);
 	if (!a.n && !args_has(args, "json"))

@@ -9,7 +9,7 @@
 #include "sample.h"
 
 /* "name<maker@depth ..." of what went into the job of `step`, in order. */
-static const char *walk(struct fixture *f, const char *step, bool deep)
+static const char *walk(struct fixture *f, const char *step, unsigned flags)
 {
 	struct query q = { .store = f->store, .pool = &f->pool };
 	struct roar_error err = { 0 };
@@ -21,11 +21,13 @@ static const char *walk(struct fixture *f, const char *step, bool deep)
 
 	assert_int_equal(target_resolve(&q, f->dir, step, TARGET_ANY, &t, &err),
 			 0);
-	assert_int_equal(ancestry_walk(&q, &t.job, deep, &found, &n, &err), 0);
+	assert_int_equal(ancestry_walk(&q, &t.job, flags, &found, &n, &err), 0);
 	for (size_t i = 0; i < n; i++)
 		str_addf(&text, "%s%s%s<%s@%zu", i ? " " : "",
 			 path_basename(found[i].row->path),
-			 found[i].moved ? "(moved)" : "",
+			 found[i].moved ? "(moved)" :
+			 found[i].again ? "(again)" :
+					  "",
 			 found[i].maker ? found[i].maker->uid : "-",
 			 found[i].depth);
 	copy = pool_strdup(&f->pool, str_cstr(&text));
@@ -39,12 +41,15 @@ static void inputs_are_direct_or_all(void **state)
 	struct fixture *f = *state;
 
 	record_pipeline(f);
-	assert_string_equal(walk(f, "@3", false), "model.pt<bbbb0002@1");
-	assert_string_equal(walk(f, "@1", true), "raw.csv<-@1");
+	assert_string_equal(walk(f, "@3", 0), "model.pt<bbbb0002@1");
+	assert_string_equal(walk(f, "@1", ANCESTRY_DEEP), "raw.csv<-@1");
 	/* raw.csv is read by two jobs and listed once. */
 	assert_string_equal(
-		walk(f, "@3", true),
+		walk(f, "@3", ANCESTRY_DEEP),
 		"model.pt<bbbb0002@1 features.bin<aaaa0001@2 raw.csv<-@2");
+	assert_string_equal(walk(f, "@3", ANCESTRY_DEEP | ANCESTRY_ALL_USES),
+			    "model.pt<bbbb0002@1 features.bin<aaaa0001@2 "
+			    "raw.csv<-@2 raw.csv(again)<-@3");
 }
 
 static void what_was_moved_is_an_input_under_its_old_name(void **state)
@@ -52,7 +57,7 @@ static void what_was_moved_is_an_input_under_its_old_name(void **state)
 	struct fixture *f = *state;
 
 	record_moves(f);
-	assert_string_equal(walk(f, "@3", true),
+	assert_string_equal(walk(f, "@3", ANCESTRY_DEEP),
 			    "yy(moved)<bbbb0002@1 y(moved)<aaaa0001@2");
 }
 
@@ -63,7 +68,7 @@ static void a_job_is_visited_once_in_a_cycle(void **state)
 	record_made(f, "aaaa0001", "one", NULL, "a", "1");
 	record_made(f, "bbbb0002", "two", "a", "b", "2");
 	record_made(f, "cccc0003", "one", "b", "a", "1");
-	assert_string_equal(walk(f, "cccc0003", true),
+	assert_string_equal(walk(f, "cccc0003", ANCESTRY_DEEP),
 			    "b<bbbb0002@1 a<aaaa0001@2");
 }
 
