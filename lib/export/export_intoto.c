@@ -1,6 +1,7 @@
 /* export_intoto.c - the set as an attestation: SLSA provenance v1 in an in-toto statement.
  *
- *	results that no job of the set reads	subject, by SHA-256
+ *	the content that was named, or all	subject, by SHA-256
+ *	results that no job of the set reads
  *	files from outside, commits		resolvedDependencies
  *	commands				externalParameters
  *
@@ -33,9 +34,12 @@ static const char *const digest_names[DIGEST_ALGO_END] = {
 	[DIGEST_MD5] = "md5",
 };
 
-static bool is_subject(const struct export_entity *e)
+static bool is_subject(const struct export_set *set,
+		       const struct export_entity *e)
 {
-	return e->maker != EXPORT_NONE && !e->n_users;
+	if (e->maker == EXPORT_NONE)
+		return false;
+	return set->subject ? e->artifact_id == set->subject : !e->n_users;
 }
 
 static int add_subjects(const struct export_set *set, struct json *j,
@@ -48,7 +52,7 @@ static int add_subjects(const struct export_set *set, struct json *j,
 	for (size_t i = 0; i < set->n_entities; i++) {
 		const struct export_entity *e = &set->entities[i];
 
-		if (!is_subject(e))
+		if (!is_subject(set, e))
 			continue;
 		if (!(e->digests.have & (1 << DIGEST_SHA256)))
 			return error_set(

@@ -301,8 +301,25 @@ static int renumber(struct loading *l, const uint32_t *order)
 	return 0;
 }
 
+/* Build steps first, then by step and execution: the order of lists of roar. */
+static int by_step(const void *a, const void *b, void *ctx)
+{
+	const struct export_set *set = ctx;
+	const struct store_job *x = set->jobs[*(const uint32_t *)a].job;
+	const struct store_job *y = set->jobs[*(const uint32_t *)b].job;
+	int kinds = strcmp(x->kind, y->kind);
+
+	if (kinds)
+		return kinds;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
 static int order_jobs(struct loading *l)
 {
+	uint32_t *roots = pool_alloc(l->pool,
+				     (l->set->n_jobs + 1) * sizeof(*roots));
 	size_t n = l->set->n_jobs;
 	struct ordering o = {
 		.set = l->set,
@@ -312,11 +329,15 @@ static int order_jobs(struct loading *l)
 		.next_dep = pool_alloc(l->pool, (n + 1) * sizeof(*o.next_dep)),
 	};
 
-	if (!o.order || !o.is_met || !o.stack || !o.next_dep)
+	if (!roots || !o.order || !o.is_met || !o.stack || !o.next_dep)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		if (!o.is_met[i])
-			place(&o, i);
+		roots[i] = i;
+	if (n)
+		qsort_r(roots, n, sizeof(*roots), by_step, l->set);
+	for (uint32_t i = 0; i < n; i++)
+		if (!o.is_met[roots[i]])
+			place(&o, roots[i]);
 	return renumber(l, o.order);
 }
 

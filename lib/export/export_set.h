@@ -56,6 +56,7 @@ struct export_set {
 	size_t n_jobs;
 	struct export_entity *entities; /* in the order of the jobs */
 	size_t n_entities;
+	int64_t subject; /* artifact that the export is about; 0: all results */
 };
 
 /* Reads the jobs with these ids, and their kept inputs and outputs. */

@@ -152,8 +152,10 @@ int export_documents(const struct export_request *request,
 	if (r == 0)
 		r = export_set_load(&v->query, v->project.root, ids, n, &set,
 				    err);
-	if (r == 0)
+	if (r == 0) {
+		set.subject = request->artifact ? request->artifact->id : 0;
 		r = make(request, &set, &out, err);
+	}
 	if (r == 0)
 		r = fd_write_all(request->fd, out.data, out.len);
 	if (r < 0 && !err->text[0])
