@@ -16,13 +16,13 @@ expect()
 	fi
 }
 
-expect 'coordinator config' roar co
+expect 'collection coordinator config' roar co
 expect '--help' roar --h
 expect 'init inputs' roar help in
 expect 'list get set unset' roar config ''
 expect 'set' roar env s
 expect '--json' roar config --j
-expect 'output.verbosity output.quiet' roar config set output.
+expect 'output.verbosity output.quiet output.track_repo_files' roar config set output.
 expect 'quiet normal verbose debug' roar config set output.verbosity ''
 expect 'true false' roar config set output.quiet ''
 expect 'preload ptrace' roar tracer use p

@@ -13,7 +13,7 @@ end
 expect 'roar conf' config
 expect 'roar help in' 'init inputs'
 expect 'roar config ' 'get list set unset'
-expect 'roar config set output.' 'output.quiet output.verbosity'
+expect 'roar config set output.' 'output.quiet output.track_repo_files output.verbosity'
 expect 'roar config set output.verbosity ' 'debug normal quiet verbose'
 expect 'roar tracer use p' 'preload ptrace'
 expect 'roar tracer enable ' ebpf
