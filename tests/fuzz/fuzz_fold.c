@@ -169,6 +169,35 @@ static void check_file(const struct fold *fold, struct lineage_file *file,
 	}
 }
 
+/* Edges are distinct, and their files and processes exist.  The maker of a content is one
+ * per file. */
+static void check_edges(const struct fold *fold, size_t n_events)
+{
+	enum { COMPARED = 200 };
+	uint64_t left_out;
+	size_t n = fold_n_edges(fold, &left_out);
+	size_t n_files;
+	size_t n_processes;
+
+	(void)fold_files(fold, &n_files);
+	(void)fold_processes(fold, &n_processes);
+	for (size_t i = 0; i < n; i++) {
+		struct lineage_edge a = fold_edge(fold, i);
+
+		if (a.file >= n_files || a.process >= n_processes ||
+		    a.order > n_events || a.kind >= LINEAGE_EDGE_END)
+			abort();
+		for (size_t k = 0; k < i && i < COMPARED; k++) {
+			struct lineage_edge b = fold_edge(fold, k);
+
+			if (a.kind && a.kind == b.kind && a.file == b.file &&
+			    (a.process == b.process ||
+			     a.kind == LINEAGE_EDGE_MADE))
+				abort();
+		}
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	CLEANUP(fold_freep) struct fold *fold = NULL;
@@ -187,5 +216,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	files = fold_files(fold, &n);
 	for (size_t i = 0; i < n; i++)
 		check_file(fold, files[i], n_events);
+	check_edges(fold, n_events);
 	return 0;
 }
