@@ -47,6 +47,9 @@
  * inode, the rest zero.  CLOSE is a hint that a file opened for writing may be final
  * and can be hashed early; a tracer may omit it or send it twice.
  *
+ * OPEN with EVENT_PASSED is only evidence of who used a file: a program has started with a
+ * regular file as a standard stream.  It has no stamp.
+ *
  * MOUNT and UNMOUNT mean that the names below a mount point are other files from now
  * on.  Only mounts of the tracer's own namespace are reported.  The meaning of path2
  * for a new mount depends on aux (enum event_mount).  A moved mount is reported as

@@ -284,7 +284,10 @@ static int on_open(struct fold *fold, const struct event *ev,
 		return 0;
 	if (ev->flags & EVENT_PASSED) {
 		name = names_find(fold, event_path(ev), ev->path_len);
-		return name && !name->gone ? edges_pass(fold, name, ev) : 0;
+		return name && !name->gone &&
+				       !(name->file.seen & LINEAGE_INHERITED) ?
+			       edges_pass(fold, name, ev) :
+			       0;
 	}
 	name = fold_name(fold, ev, event_path(ev), ev->path_len);
 	if (!name)

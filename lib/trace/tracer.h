@@ -118,6 +118,8 @@ struct tracer_ops {
 	const char *name; /* "ptrace" */
 	const char *summary; /* one line for help */
 	bool waits; /* the process waits until the sink has taken its event */
+	bool streams; /* it reports the standard streams of programs itself, with
+		       * EVENT_PASSED */
 	int (*start)(const struct tracer_job *job, struct tracer **ret,
 		     struct roar_error *err);
 	int (*run)(struct tracer *t, struct tracer_result *ret,

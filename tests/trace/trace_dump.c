@@ -111,6 +111,9 @@ static void add_open(struct dump *d, const struct event *ev)
 	/* Reading a directory is no business of lineage; O_TMPFILE is. */
 	if (ev->ftype == EVENT_FTYPE_DIRECTORY && !(ev->flags & EVENT_TMPFILE))
 		return;
+	/* It depends on the test's own standard streams. */
+	if (ev->flags & EVENT_PASSED)
+		return;
 	str_adds(&word, "open ");
 	if (ev->flags & EVENT_READ)
 		str_addc(&word, 'r');

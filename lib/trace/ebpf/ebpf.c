@@ -388,6 +388,7 @@ const struct tracer_ops tracer_ebpf = {
 	.name = "ebpf",
 	.summary = "programs in the kernel: sees everything, stops no process, needs "
 		   "root",
+	.streams = true,
 	.start = ebpf_start,
 	.run = ebpf_run,
 	.free = ebpf_free,

@@ -85,6 +85,23 @@ static void add_program(struct scratch *s, u64 file)
 		s->r.flags |= WIRE_DELETED;
 }
 
+/* A regular file that was opened before the program started, often by a shell. */
+HIDDEN int tell_stream(struct ebpf_member *m, u32 fd)
+{
+	u64 file = file_of(bpf_get_current_task_btf(), fd);
+
+	if (!m || !file || (type_of(file) & S_IFMT) != S_IFREG)
+		return 0;
+	return tell_file(begin(m, SCRATCH_TASK, WIRE_STREAM), file, 0, NULL);
+}
+
+static void tell_streams(struct ebpf_member *m)
+{
+	tell_stream(m, 0);
+	tell_stream(m, 1);
+	tell_stream(m, 2);
+}
+
 /* Inlined: the call chain below it is seven deep. */
 INLINE int tell_exec(struct ebpf_member *m, u64 address)
 {
@@ -102,7 +119,9 @@ INLINE int tell_exec(struct ebpf_member *m, u64 address)
 		tell_script(s);
 	add_command(s);
 	add_program(s, (u64)file);
-	return submit(s);
+	submit(s);
+	tell_streams(m);
+	return 0;
 }
 
 #endif

@@ -174,6 +174,21 @@ static void on_open(struct translator *t, const struct wire_record *r)
 	emit(t, r, EVENT_OPEN, 0, ftype, &stamp);
 }
 
+/* Evidence only: what cannot be named is left out. */
+static void on_stream(struct translator *t, const struct wire_record *r)
+{
+	struct wire_strings s = wire_strings_of(r);
+
+	if (has_no_name(r) || (r->flags & WIRE_LONG) ||
+	    !place_add_base(&t->path, s.base, r->base_len) ||
+	    t->path.len >= PATH_MAX || !t->path.len ||
+	    !translate_is_visible(r, t->path.data))
+		return;
+	translate_emit(t, r->pid, t->clock_ns + (int64_t)r->time_ns, EVENT_OPEN,
+		       EVENT_PASSED | (r->flags & (WIRE_READ | WIRE_WRITE)), 0,
+		       EVENT_FTYPE_REGULAR, NULL);
+}
+
 /* ---- names ---- */
 
 /* The current file of a name. */
@@ -375,6 +390,7 @@ static void (*const kinds[WIRE_KIND_END])(struct translator *t,
 	[WIRE_EXIT] = on_exit_,		[WIRE_GAP] = on_gap,
 	[WIRE_SCRIPT] = on_script,	[WIRE_SUMS] = translate_sums,
 	[WIRE_MOUNT] = translate_mount, [WIRE_UNMOUNT] = translate_unmount,
+	[WIRE_STREAM] = on_stream,
 };
 
 void translate(struct translator *t, const struct wire_record *r)

@@ -64,6 +64,7 @@ enum wire_kind {
 	WIRE_SUMS,
 	WIRE_MOUNT,
 	WIRE_UNMOUNT,
+	WIRE_STREAM, /* a standard stream of a program that starts */
 	WIRE_KIND_END,
 };
 

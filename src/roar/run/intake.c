@@ -89,9 +89,13 @@ static enum known how_known(const struct run *run, const struct event *ev)
 {
 	const struct lineage_file *f;
 
-	if (ev->kind != EVENT_OPEN || ev->flags & EVENT_PASSED)
+	if (ev->kind != EVENT_OPEN)
 		return UNKNOWN;
 	f = fold_find(run->fold, event_path(ev));
+	/* What came from outside of the run is passed on to all its processes. */
+	if (ev->flags & EVENT_PASSED)
+		return f && !(f->seen & LINEAGE_INHERITED) ? UNKNOWN :
+							     KNOWN_READ;
 	if (!f)
 		return UNKNOWN;
 	if (is_known_read(run, f, ev))

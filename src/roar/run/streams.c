@@ -31,7 +31,6 @@ static unsigned access_of(int32_t pid, int fd)
 	}
 }
 
-/* What came from outside of the run was passed to all its processes. */
 static bool is_from_the_run(const struct run *run, const char *path)
 {
 	const struct lineage_file *f = fold_find(run->fold, path);
@@ -64,6 +63,8 @@ static void note(struct run *run, int32_t pid, int fd, int64_t time_ns)
 
 void streams_note(struct run *run, int32_t pid, int64_t time_ns)
 {
+	if (run->options.tracer->streams)
+		return;
 	for (int fd = 0; fd <= 2; fd++)
 		note(run, pid, fd, time_ns);
 }

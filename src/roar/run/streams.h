@@ -2,8 +2,8 @@
  *
  * `cmd > out` may be opened by the shell, which passes the descriptor on without a call
  * that a tracer could see.  So when a program starts, its standard streams are looked up
- * in /proc.  A process that has ended by then has no such edges: with the eBPF tracer,
- * which does not wait for us, those of short programs are missing. */
+ * in /proc, while the program waits for the tracer.  Where it does not wait, the tracer
+ * reports them itself (tracer_ops.streams). */
 #ifndef ROAR_STREAMS_H
 #define ROAR_STREAMS_H
 
