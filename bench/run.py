@@ -7,7 +7,7 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, cost, arena, checkpoint, coordinator, ha, shards, readers, scale, proxy.
+whole, memory, cost, capture, arena, checkpoint, coordinator, ha, shards, readers, scale, proxy.
 cost is what a user
 sees of a run and has the groups start, git, whole and memory in it: the table of
 README.md.  cost.py has that, tracer.py has the tracers one by one,
@@ -41,6 +41,7 @@ import time
 
 sys.dont_write_bytecode = True
 import arena_bench  # noqa: E402
+import capture  # noqa: E402
 import checkpoint  # noqa: E402
 import coordinator  # noqa: E402
 import cost  # noqa: E402
@@ -305,6 +306,8 @@ def measure(bench):
         cost.rows(bench)
         if bench.args.docs:
             cost_docs.into(bench.args.docs, bench.rows)
+    if bench.wanted("capture"):
+        capture.rows(bench)
     if bench.wanted("arena"):
         arena_bench.rows(bench)
     if bench.wanted("checkpoint"):
@@ -335,7 +338,7 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory", "cost", "arena", "checkpoint",
+                                 "memory", "cost", "capture", "arena", "checkpoint",
                                  "coordinator", "ha",
                                  "shards", "readers", "scale", "proxy"))
     parser.add_argument("--program", action="append", default=[])
