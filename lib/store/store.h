@@ -60,6 +60,7 @@ struct store_session {
 	int64_t n_files; /* kept inputs and outputs, as counted by its jobs */
 	bool has_hash; /* it was closed, by a version of roar that keeps the hash */
 	uint8_t hash[BLAKE3_LEN]; /* store_session_hash() when it was closed */
+	int64_t imported_ns; /* it came from another record then; 0: from here */
 };
 
 /* The active session, created when there is none (inside a transaction). */
@@ -73,6 +74,18 @@ int store_session_reset(struct store *s, struct store_session *ret_old,
 int store_sessions(struct store *s, struct pool *pool,
 		   struct store_session **ret, size_t *ret_n,
 		   struct roar_error *err);
+
+/* The session with that UID: 1, or 0. */
+int store_session_by_uid(struct store *s, const char *uid,
+			 struct store_session *ret, struct roar_error *err);
+
+/* Adds a closed session of another record, by its UID and times; it has jobs only when
+ * they are added.  Inside a transaction.  Afterwards store_session_seal() computes its
+ * hash. */
+int store_session_import(struct store *s, struct store_session *session,
+			 struct roar_error *err);
+int store_session_seal(struct store *s, const struct store_session *session,
+		       struct roar_error *err);
 
 /* Canonical hash of a session: BLAKE3 over its jobs' steps, commands and
  * content hashes; the same content gives the same hash on every machine.  Of
@@ -151,6 +164,11 @@ int store_job_place(struct store *s, struct store_job *job,
 /* Adds a job to a session; one without a step is placed first. */
 int store_job_add(struct store *s, struct store_job *job,
 		  struct roar_error *err);
+
+/* Adds a job of another record, with its UID, step and attempt.  -EEXIST when the
+ * session has that execution of the step, or the record that UID. */
+int store_job_import(struct store *s, struct store_job *job,
+		     struct roar_error *err);
 
 struct store_process {
 	int32_t pid, parent;
@@ -316,6 +334,14 @@ int store_files(struct store *s, struct pool *pool, int64_t job_id,
 		bool filtered, struct store_file **ret, size_t *ret_n,
 		struct roar_error *err);
 
+/* Calls `visit` for each file of a job, filtered ones included, in the order in which they
+ * were added, with all digests of its content.  The row is valid during the call.  Ends
+ * with the first negative result. */
+typedef int store_file_visit(void *data, const struct store_file *file,
+			     struct roar_error *err);
+int store_files_walk(struct store *s, int64_t job_id, store_file_visit *visit,
+		     void *data, struct roar_error *err);
+
 /* Files (kept ones, with their jobs) of all jobs of a session, for the graph:
  * inputs and outputs only, ordered by job id. */
 int store_session_files(struct store *s, struct pool *pool, int64_t session_id,
@@ -349,6 +375,17 @@ int store_shards(struct store *s, struct pool *pool, int64_t job_id,
 int store_checkpoints_of_path(struct store *s, struct pool *pool,
 			      const char *path, struct store_checkpoint **ret,
 			      size_t *ret_n, struct roar_error *err);
+
+/* Those of a job, in the order of the commits. */
+int store_checkpoints(struct store *s, struct pool *pool, int64_t job_id,
+		      struct store_checkpoint **ret, size_t *ret_n,
+		      struct roar_error *err);
+
+/* Only the counts that were added with the checkpoint. */
+int store_checkpoint_shard_rows(struct store *s, struct pool *pool,
+				const struct store_checkpoint *checkpoint,
+				struct store_shard **ret, size_t *ret_n,
+				struct roar_error *err);
 
 /* What its job had consumed when it was committed, by rank, epoch and shard. */
 int store_checkpoint_shards(struct store *s, struct pool *pool,
@@ -386,6 +423,9 @@ int store_artifacts_by_prefix(struct store *s, struct pool *pool,
 			      const char *hex, size_t limit,
 			      struct store_artifact **ret, size_t *ret_n,
 			      struct roar_error *err);
+/* Is there an artifact with that digest? */
+int store_artifact_known(struct store *s, const uint8_t blake3[BLAKE3_LEN],
+			 bool *ret, struct roar_error *err);
 int store_artifact(struct store *s, struct pool *pool, int64_t id,
 		   struct store_artifact *ret, struct roar_error *err);
 

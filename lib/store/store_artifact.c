@@ -31,6 +31,21 @@ int store_artifact(struct store *s, struct pool *pool, int64_t id,
 	return r;
 }
 
+int store_artifact_known(struct store *s, const uint8_t blake3[BLAKE3_LEN],
+			 bool *ret, struct roar_error *err)
+{
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int64_t id = 0;
+	int r = statement_open(s, SQL_ARTIFACT_FIND, &q, err);
+
+	if (r < 0)
+		return r;
+	statement_blob(&q, blake3, BLAKE3_LEN);
+	r = statement_one(&q, 0, &id, err);
+	*ret = id != 0;
+	return r;
+}
+
 /* Digests that begin with `n_digits` hex digits are those from `low` up to,
  * but without, the same with its last digit counted up.  A prefix of nothing
  * but f has no such end; then a blob longer than any digest is the end. */

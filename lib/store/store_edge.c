@@ -200,6 +200,20 @@ static int read_rows(struct store *s, int64_t job_id, struct rows *rows,
 	return r;
 }
 
+int store_edge_rows(struct store *s, struct pool *pool, int64_t job_id,
+		    struct store_edge **ret, size_t *ret_n,
+		    struct roar_error *err)
+{
+	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
+	int r = read_rows(s, job_id, &rows, err);
+
+	if (r < 0)
+		return r;
+	*ret = (struct store_edge *)rows.data;
+	*ret_n = rows.n;
+	return 0;
+}
+
 static int by_process(const void *a, const void *b)
 {
 	const struct store_edge *x = a;

@@ -32,6 +32,11 @@ int store_edges_add(struct store *s, int64_t job_id, int64_t first,
 int store_edges(struct store *s, struct pool *pool, int64_t job_id,
 		struct store_edge **ret, size_t *ret_n, struct roar_error *err);
 
+/* Only the edges that have rows, as store_edges_add() takes them. */
+int store_edge_rows(struct store *s, struct pool *pool, int64_t job_id,
+		    struct store_edge **ret, size_t *ret_n,
+		    struct roar_error *err);
+
 /* The place of a process in a distributed job. */
 struct store_rank {
 	int64_t process; /* its number in store_processes() */

@@ -96,6 +96,34 @@ int store_files(struct store *s, struct pool *pool, int64_t job_id,
 	return read_files(&q, &rows, ret, ret_n, err);
 }
 
+int store_files_walk(struct store *s, int64_t job_id, store_file_visit *visit,
+		     void *data, struct roar_error *err)
+{
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_FILES_WALK, &q, err);
+
+	if (r < 0)
+		return r;
+	statement_int(&q, job_id);
+	while ((r = statement_next(&q, err)) > 0) {
+		CLEANUP(pool_release) struct pool pool = POOL_INIT;
+		struct store_file file = { 0 };
+		struct digests digests = { 0 };
+
+		read_file(&q, &pool, &file);
+		column_digests(&q, false, &digests);
+		if (file.digests.have) {
+			memcpy(digests.blake3, file.digests.blake3, BLAKE3_LEN);
+			digests.have |= DIGEST_SET_BLAKE3;
+			file.digests = digests;
+		}
+		r = visit(data, &file, err);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
 int store_session_files(struct store *s, struct pool *pool, int64_t session_id,
 			struct store_file **ret, size_t *ret_n,
 			struct roar_error *err)

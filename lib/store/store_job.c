@@ -362,6 +362,55 @@ int store_job_add(struct store *s, struct store_job *job,
 	return count_in_session(s, job, 1, job->attempt == 1, err);
 }
 
+static int has_execution(struct store *s, const struct store_job *job,
+			 bool *ret, struct roar_error *err)
+{
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int64_t found = 0;
+	int r = statement_prepare(s,
+				  "SELECT id FROM jobs WHERE session_id = ?1 "
+				  "AND kind = ?2 AND step = ?3 AND attempt = ?4",
+				  &q, err);
+
+	if (r < 0)
+		return r;
+	statement_int(&q, job->session_id);
+	statement_text(&q, job->kind);
+	statement_int(&q, job->step);
+	statement_int(&q, job->attempt);
+	r = statement_one(&q, 0, &found, err);
+	*ret = found != 0;
+	return r;
+}
+
+int store_job_import(struct store *s, struct store_job *job,
+		     struct roar_error *err)
+{
+	bool known = false;
+	int64_t next = 0;
+	int r = check_new(s, job, err);
+
+	if (r == 0)
+		r = has_execution(s, job, &known, err);
+	if (r == 0 && known)
+		return error_set(err, -EEXIST,
+				 "step %lld has another execution %lld in its "
+				 "session already",
+				 (long long)job->step, (long long)job->attempt);
+	if (r == 0)
+		r = next_attempt(s, job->session_id, job->kind, job->step,
+				 &next, err);
+	if (r == 0)
+		r = insert(s, job, err);
+	if (r < 0)
+		return r;
+	job->id = sqlite3_last_insert_rowid(s->db);
+	r = run_on_job(s, SQL_JOB_INDEX, job->id, err);
+	if (r < 0)
+		return r;
+	return count_in_session(s, job, 1, next == 1, err);
+}
+
 /* ---- reading ---- */
 
 /* The conditions of a query; each has its number as a parameter, so binding

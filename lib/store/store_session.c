@@ -17,6 +17,7 @@ static void read_session(struct statement *q, struct store_session *ret)
 	ret->n_build_steps = column_int(q);
 	ret->n_files = column_int(q);
 	ret->has_hash = column_blob(q, ret->hash, BLAKE3_LEN);
+	ret->imported_ns = column_int(q);
 }
 
 /* 1 and the active session, or 0. */
@@ -80,22 +81,59 @@ int store_session_active(struct store *s, bool create,
 			 s->path);
 }
 
-static int close_session(struct store *s, struct store_session *session,
-			 struct roar_error *err)
+int store_session_seal(struct store *s, const struct store_session *session,
+		       struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int r = store_session_hash(s, session->id, session->hash, err);
+	uint8_t hash[BLAKE3_LEN];
+	int r = store_session_hash(s, session->id, hash, err);
 
 	if (r == 0)
 		r = statement_open(s, SQL_SESSION_CLOSE, &q, err);
 	if (r < 0)
 		return r;
-	session->has_hash = true;
-	session->closed_ns = clock_now_ns();
 	statement_int(&q, session->id);
 	statement_int(&q, session->closed_ns);
-	statement_blob(&q, session->hash, BLAKE3_LEN);
+	statement_blob(&q, hash, BLAKE3_LEN);
 	return statement_run(&q, err);
+}
+
+int store_session_by_uid(struct store *s, const char *uid,
+			 struct store_session *ret, struct roar_error *err)
+{
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_SESSION_BY_UID, &q, err);
+
+	if (r < 0)
+		return r;
+	statement_text(&q, uid);
+	r = statement_next(&q, err);
+	if (r > 0)
+		read_session(&q, ret);
+	return r;
+}
+
+int store_session_import(struct store *s, struct store_session *session,
+			 struct roar_error *err)
+{
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = store_must_write(s, err);
+
+	if (r == 0)
+		r = statement_open(s, SQL_SESSION_IMPORT, &q, err);
+	if (r < 0)
+		return r;
+	session->imported_ns = clock_now_ns();
+	if (!session->closed_ns)
+		session->closed_ns = session->imported_ns;
+	statement_text(&q, session->uid);
+	statement_int(&q, session->created_ns);
+	statement_int(&q, session->closed_ns);
+	statement_int(&q, session->imported_ns);
+	r = statement_run(&q, err);
+	if (r == 0)
+		session->id = sqlite3_last_insert_rowid(s->db);
+	return r;
 }
 
 int store_session_reset(struct store *s, struct store_session *ret_old,
@@ -106,8 +144,10 @@ int store_session_reset(struct store *s, struct store_session *ret_old,
 
 	if (r == 0)
 		r = find_active(s, &old, err);
-	if (r > 0)
-		r = close_session(s, &old, err);
+	if (r > 0) {
+		old.closed_ns = clock_now_ns();
+		r = store_session_seal(s, &old, err);
+	}
 	if (r == 0)
 		r = add_session(s, ret_new, err);
 	if (r == 0)

@@ -10,20 +10,22 @@
 
 #define SESSION_COLUMNS                                            \
 	"SELECT id, uid, created_ns, closed_ns, n_jobs, n_steps, " \
-	"n_build_steps, n_files, hash FROM sessions "
+	"n_build_steps, n_files, hash, imported_ns FROM sessions "
 
 /* CROSS JOIN keeps SQLite from starting at the paths.  The ETag is looked for where
  * there is an object (ftype 32) only. */
-#define FILE_COLUMNS                                                       \
+#define FILE_VALUES                                                        \
 	"SELECT f.job_id, f.n, p.path, f.role, f.intermediate, f.filter, " \
 	"f.ftype, f.seen, f.artifact_id, f.dev, f.ino, f.size, "           \
 	"f.mtime_ns, f.ctime_ns, f.read_order, f.write_order, "            \
 	"f.reader, f.writer, f.bytes_read, f.bytes_written, "              \
 	"a.blake3, o.path, CASE f.ftype WHEN 32 THEN (SELECT x.etag "      \
-	"FROM objects x WHERE x.job_id = f.job_id AND x.n = f.n) END "     \
-	"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "         \
-	"LEFT JOIN artifacts a ON a.id = f.artifact_id "                   \
+	"FROM objects x WHERE x.job_id = f.job_id AND x.n = f.n) END "
+#define FILE_TABLES                                                \
+	"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id " \
+	"LEFT JOIN artifacts a ON a.id = f.artifact_id "           \
 	"LEFT JOIN paths o ON o.id = f.origin_id "
+#define FILE_COLUMNS FILE_VALUES FILE_TABLES
 
 #define FILE_INSERT                                                     \
 	"INSERT INTO job_files (job_id, n, path_id, role, "             \
@@ -63,6 +65,17 @@
 #define ARTIFACTS_IN_RANGE(digest)                               \
 	"SELECT id FROM (SELECT id FROM artifacts WHERE " digest \
 	" >= ?1 AND " digest " < ?2 ORDER BY " digest " LIMIT ?3)"
+
+/* ?1 is a JSON array of jobs that are parts of one. */
+#define PARTS "(SELECT value FROM json_each(?1))"
+#define JOIN_FILES                                                       \
+	"FROM job_files f WHERE f.job_id IN " PARTS " AND f.filter = 0 " \
+	"AND f.role IN (1, 2) AND NOT (f.role = 1 "                      \
+	"AND f.artifact_id IS NOT NULL AND EXISTS (SELECT 1 "            \
+	"FROM job_files w WHERE w.artifact_id = f.artifact_id "          \
+	"AND w.path_id = f.path_id AND w.role = 2 AND w.filter = 0 "     \
+	"AND w.job_id <> f.job_id AND w.job_id IN " PARTS ")) "          \
+	"GROUP BY f.role, f.path_id, f.artifact_id"
 
 /* Labels of one kind of entity, which has the column `id`. */
 /* clang-format off */
@@ -110,6 +123,11 @@ static const char *const texts[SQL_ENUM_END] = {
 		"CROSS JOIN artifacts a ON a.id = f.artifact_id "
 		"WHERE f.job_id = ?1 AND (f.role = ?2 OR f.role = ?3) "
 		"AND f.filter = 0",
+
+	[SQL_SESSION_BY_UID] = SESSION_COLUMNS "WHERE uid = ?1",
+	[SQL_SESSION_IMPORT] =
+		"INSERT INTO sessions (uid, created_ns, closed_ns, imported_ns) "
+		"VALUES (?1, ?2, ?3, ?4)",
 
 	[SQL_JOB_BY_UID] = "SELECT id FROM jobs WHERE uid = ?1",
 	[SQL_JOB_PLACE] = "SELECT session_id, kind, step, n_inputs, n_outputs "
@@ -197,6 +215,14 @@ static const char *const texts[SQL_ENUM_END] = {
 		"SELECT job_id, n, pid, step, world_size, committed_ns, "
 		"n_shards, n_samples, manifest, parent, path FROM checkpoints "
 		"WHERE path = ?1 ORDER BY job_id DESC, n DESC",
+	[SQL_CHECKPOINTS_OF_JOB] =
+		"SELECT job_id, n, pid, step, world_size, committed_ns, "
+		"n_shards, n_samples, manifest, parent, path FROM checkpoints "
+		"WHERE job_id = ?1 ORDER BY n",
+	[SQL_CHECKPOINT_SHARD_ROWS] =
+		"SELECT coalesce(rank, -1), epoch, n_samples, dataset, path "
+		"FROM checkpoint_shards WHERE job_id = ?1 AND checkpoint = ?2 "
+		"ORDER BY n",
 	[SQL_CHECKPOINT_SHARDS] =
 		"SELECT coalesce(rank, -1), epoch, max(n_samples), dataset, "
 		"path FROM checkpoint_shards "
@@ -270,6 +296,42 @@ static const char *const texts[SQL_ENUM_END] = {
 		"SELECT u.job_id, u.role, p.path FROM job_collections u "
 		"CROSS JOIN paths p ON p.id = u.path_id "
 		"WHERE u.collection_id = ?1 ORDER BY u.job_id DESC LIMIT 1",
+	[SQL_GROUP_ADD] = "INSERT INTO job_groups (job_id, node, n_nodes, "
+			  "group_id) VALUES (?1, ?2, ?3, ?4)",
+	[SQL_GROUP] = "SELECT node, n_nodes, group_id FROM job_groups "
+		      "WHERE job_id = ?1 UNION ALL SELECT NULL, NULL, "
+		      "group_id FROM process_ranks WHERE job_id = ?1 "
+		      "AND group_id <> '' LIMIT 1",
+	[SQL_GROUP_PARTS] =
+		"SELECT id FROM jobs j WHERE (id IN (SELECT job_id "
+		"FROM job_groups WHERE group_id = ?1) OR id IN (SELECT job_id "
+		"FROM process_ranks WHERE group_id = ?1)) AND NOT EXISTS "
+		"(SELECT 1 FROM job_parts p WHERE p.job_id = j.id) ORDER BY id",
+	[SQL_PARTS] = "SELECT part_id FROM job_parts WHERE job_id = ?1 "
+		      "ORDER BY n",
+	[SQL_PART_ADD] = "INSERT INTO job_parts (job_id, n, part_id) VALUES "
+			 "(?1, (SELECT coalesce(max(n), 0) + 1 FROM job_parts "
+			 "WHERE job_id = ?1), ?2)",
+	[SQL_JOIN_COUNT] = "SELECT coalesce(sum(role = 1), 0), "
+			   "coalesce(sum(role = 2), 0) "
+			   "FROM (SELECT f.role AS role " JOIN_FILES ")",
+	/* Pids and orders of one machine mean nothing beside those of another. */
+	[SQL_JOIN_FILES] =
+		"INSERT INTO job_files (job_id, n, path_id, role, "
+		"intermediate, filter, ftype, seen, artifact_id, dev, ino, "
+		"size, mtime_ns, ctime_ns, read_order, write_order, reader, "
+		"writer, origin_id, bytes_read, bytes_written) SELECT ?2, "
+		"row_number() OVER (ORDER BY f.role, min(f.job_id), "
+		"min(f.n)), f.path_id, f.role, max(f.intermediate), 0, "
+		"f.ftype, f.seen, f.artifact_id, f.dev, f.ino, f.size, "
+		"f.mtime_ns, f.ctime_ns, 0, 0, 0, 0, f.origin_id, "
+		"sum(f.bytes_read), sum(f.bytes_written) " JOIN_FILES,
+	[SQL_JOIN_SHARDS] =
+		"INSERT INTO shards (job_id, n, pid, rank, epoch, n_samples, "
+		"dataset, path) SELECT ?2, row_number() OVER (ORDER BY job_id, "
+		"n), pid, rank, epoch, n_samples, dataset, path FROM shards "
+		"WHERE job_id IN " PARTS,
+
 	[SQL_LABEL_SESSION_ADD] = LABEL_ADD("session_id"),
 	[SQL_LABEL_SESSION_HISTORY] = LABEL_HISTORY("session_id"),
 	[SQL_LABEL_SESSIONS] = LABELS_CURRENT("session_id"),
@@ -358,6 +420,10 @@ static const char *const texts[SQL_ENUM_END] = {
 	"WHERE f.job_id = ?1 AND (f.filter = 0 OR ?2) ORDER BY f.role, "
 	"CASE f.role WHEN 1 THEN f.read_order ELSE f.write_order END, "
 	"f.n",
+	/* With all digests but BLAKE3, in the order in which they were added. */
+	[SQL_FILES_WALK] = FILE_VALUES
+	", a.sha256, a.sha512, a.md5, a.crc64nvme, a.git_blob " FILE_TABLES
+	"WHERE f.job_id = ?1 ORDER BY f.n",
 	[SQL_FILES_OF_SESSION] = FILE_COLUMNS
 	"WHERE f.job_id IN (SELECT id FROM jobs WHERE session_id = ?1) "
 	"AND f.filter = 0 AND f.role IN (?2, ?3) "

@@ -25,14 +25,12 @@ static void read_tag(struct statement *q, struct pool *pool,
 	ret->tag.origin = (uint8_t)column_int(q);
 }
 
-int store_tag_history_add(struct store *s, const struct tag_change *change,
-			  struct roar_error *err)
+static int add_history(struct store *s, const struct tag_change *change,
+		       struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int r = store_must_write(s, err);
+	int r = statement_open(s, SQL_TAG_HISTORY_ADD, &q, err);
 
-	if (r == 0)
-		r = statement_open(s, SQL_TAG_HISTORY_ADD, &q, err);
 	if (r < 0)
 		return r;
 	statement_int(&q, change->tag.job_id);
@@ -42,54 +40,68 @@ int store_tag_history_add(struct store *s, const struct tag_change *change,
 	return statement_run(&q, err);
 }
 
-int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
-		  struct roar_error *err)
+static int add_tag(struct store *s, const struct tag_change *change,
+		   struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	struct tag_change change = { .created_ns = clock_now_ns(),
-				     .tag = { job_id, *tag } };
-	int r = store_must_write(s, err);
+	int r = statement_open(s, SQL_TAG_ADD, &q, err);
 
-	if (r == 0)
-		r = statement_open(s, SQL_TAG_ADD, &q, err);
 	if (r < 0)
 		return r;
-	statement_int(&q, job_id);
-	bind_tag(&q, tag);
+	statement_int(&q, change->tag.job_id);
+	bind_tag(&q, &change->tag.tag);
 	r = statement_run(&q, err);
 	if (r < 0 || !sqlite3_changes(s->db))
 		return r; /* or it was there */
-	r = store_tag_history_add(s, &change, err);
+	r = add_history(s, change, err);
 	return r < 0 ? r : 1;
 }
 
-int store_tag_remove(struct store *s, int64_t job_id, const struct tag *tag,
-		     struct pool *pool, size_t *ret_n, struct roar_error *err)
+/* Each tag that was removed has a row of the history. */
+static int remove_tags(struct store *s, const struct tag_change *change,
+		       struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	struct tag_change change = { .created_ns = clock_now_ns(),
-				     .removed = true };
-	size_t n = 0;
-	int r = store_must_write(s, err);
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	struct tag_change one = *change;
+	int n = 0;
+	int r = statement_open(s, SQL_TAG_REMOVE, &q, err);
 
-	if (r == 0)
-		r = statement_open(s, SQL_TAG_REMOVE, &q, err);
 	if (r < 0)
 		return r;
-	statement_int(&q, job_id);
-	statement_int(&q, tag->action);
-	statement_text(&q, tag->kind);
-	statement_text(&q, tag->value);
+	statement_int(&q, change->tag.job_id);
+	statement_int(&q, change->tag.tag.action);
+	statement_text(&q, change->tag.tag.kind);
+	statement_text(&q, change->tag.tag.value);
 	while ((r = statement_next(&q, err)) > 0) {
-		read_tag(&q, pool, &change.tag);
-		r = store_tag_history_add(s, &change, err);
+		read_tag(&q, &pool, &one.tag);
+		r = add_history(s, &one, err);
 		if (r < 0)
 			return r;
 		n++;
 	}
-	if (r == 0)
-		*ret_n = n;
-	return r;
+	return r < 0 ? r : n;
+}
+
+int store_tag_change(struct store *s, const struct tag_change *change,
+		     struct roar_error *err)
+{
+	struct tag_change dated = *change;
+	int r = store_must_write(s, err);
+
+	if (!dated.created_ns)
+		dated.created_ns = clock_now_ns();
+	if (r < 0)
+		return r;
+	return change->removed ? remove_tags(s, &dated, err) :
+				 add_tag(s, &dated, err);
+}
+
+int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
+		  struct roar_error *err)
+{
+	return store_tag_change(
+		s, &(struct tag_change){ .tag = { job_id, *tag } }, err);
 }
 
 int store_tag_history(struct store *s, struct pool *pool, int64_t job_id,

@@ -20,18 +20,14 @@ struct tag_change {
 	struct job_tag tag;
 };
 
-/* Removes a tag that the job has itself; without a value, all of the kind.  `tag` has the
- * action.  Returns how many there were in *ret_n.  Inside a transaction. */
-int store_tag_remove(struct store *s, int64_t job_id, const struct tag *tag,
-		     struct pool *pool, size_t *ret_n, struct roar_error *err);
+/* Makes a change, inside a transaction; `created_ns` 0 is now.  A removal without a value
+ * removes all of the kind.  Returns how many tags were added or removed. */
+int store_tag_change(struct store *s, const struct tag_change *change,
+		     struct roar_error *err);
 
 /* Oldest first. */
 int store_tag_history(struct store *s, struct pool *pool, int64_t job_id,
 		      struct tag_change **ret, size_t *ret_n,
 		      struct roar_error *err);
-
-/* Adds a change of another record as it is, without making it.  Inside a transaction. */
-int store_tag_history_add(struct store *s, const struct tag_change *change,
-			  struct roar_error *err);
 
 #endif

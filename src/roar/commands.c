@@ -48,6 +48,7 @@ const struct program roar_program = {
 			&cmd_collection,
 			&cmd_label,
 			&cmd_export,
+			&cmd_import,
 			&cmd_tag,
 			&cmd_reproduce,
 			&cmd_hash,

@@ -28,6 +28,7 @@ extern const struct command cmd_export;
 extern const struct command cmd_filter;
 extern const struct command cmd_get;
 extern const struct command cmd_hash;
+extern const struct command cmd_import;
 extern const struct command cmd_init;
 extern const struct command cmd_inputs;
 extern const struct command cmd_label;

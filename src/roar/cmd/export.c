@@ -106,8 +106,7 @@ static int export(struct view *v, const struct args *args,
 		return r;
 	request.jobs = selection.jobs;
 	request.n_jobs = selection.n;
-	if (selection.target.kind == TARGET_ARTIFACT)
-		request.artifact = &selection.target.artifact;
+	request.target = &selection.target;
 	request.fd = output.fd;
 	r = format->write(&request, err);
 	return r < 0 ? r : output_commit(&output, err);

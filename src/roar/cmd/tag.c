@@ -80,23 +80,24 @@ static int run_rm(struct view *v, const struct args *args,
 		  const struct store_job *job, struct roar_error *err)
 {
 	struct tag tag;
-	size_t n = 0;
+	struct tag_change change = { .removed = true };
 	/* A block may be a kind without a value, and so may this. */
 	int r = tag_parse(&v->pool, TAG_BLOCK, args->operands[1], &tag, err);
 
 	if (r < 0)
 		return r;
 	tag.action = TAG_ADD;
-	r = store_tag_remove(v->store, job->id, &tag, &v->pool, &n, err);
+	change.tag = (struct job_tag){ job->id, tag };
+	r = store_tag_change(v->store, &change, err);
 	if (r < 0)
 		return r;
-	if (!n)
+	if (!r)
 		return error_set(err, -ENOENT,
 				 "job %s has no tag '%.100s' of its own: 'roar "
 				 "tag show %s' lists where its tags come from",
 				 job->uid, args->operands[1], job->uid);
 	str_adds(&v->out, "Removed ");
-	format_count(&v->out, n, "tag");
+	format_count(&v->out, (uint64_t)r, "tag");
 	str_adds(&v->out, " from the outputs of ");
 	add_job_name(v, job);
 	str_addc(&v->out, '\n');

@@ -2,7 +2,7 @@
  *
  * `roar export` selects jobs and calls the function of a format; `roar import` finds the
  * format of a file and calls its function.  A new format is one row of a table
- * (export_formats in cmd/export.c, import_formats in cmd/import.c) and a file beside
+ * (in cmd/export.c and import_file.c) and a file beside
  * this one. */
 #ifndef ROAR_EXCHANGE_H
 #define ROAR_EXCHANGE_H
@@ -14,15 +14,15 @@
 #include "base/error.h"
 
 struct export_document;
-struct store_artifact;
+struct target;
 struct view;
 
 struct export_request {
 	struct view *view; /* store, query and pool */
 	const int64_t *jobs; /* ids, in the order of the record */
 	size_t n_jobs;
-	/* The content whose lineage the jobs are; NULL: a session or a job was named. */
-	const struct store_artifact *artifact;
+	const struct target
+		*target; /* what was named: a session, job or content */
 	int fd; /* to write to */
 	const struct export_document *document; /* of export_documents.c */
 	const char *key; /* file of a private key; NULL: do not sign */
@@ -70,5 +70,9 @@ extern const struct export_document export_as_crate, export_as_cyclonedx,
 	export_as_dot, export_as_dvc, export_as_dvc_lock, export_as_html,
 	export_as_intoto, export_as_makefile, export_as_mermaid,
 	export_as_openlineage, export_as_prov, export_as_svg;
+
+bool import_is_roar(const char *path, const char *head, size_t len);
+int import_roar(const struct import_request *request, struct import_result *ret,
+		struct roar_error *err);
 
 #endif
