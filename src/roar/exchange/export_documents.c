@@ -8,6 +8,7 @@
 #include "export/export.h"
 #include "export/export_set.h"
 #include "export/signing_key.h"
+#include "query/target.h"
 #include "ui/view.h"
 
 struct export_document {
@@ -153,7 +154,8 @@ int export_documents(const struct export_request *request,
 		r = export_set_load(&v->query, v->project.root, ids, n, &set,
 				    err);
 	if (r == 0) {
-		set.subject = request->artifact ? request->artifact->id : 0;
+		if (request->target->kind == TARGET_ARTIFACT)
+			set.subject = request->target->artifact.id;
 		r = make(request, &set, &out, err);
 	}
 	if (r == 0)
