@@ -26,7 +26,10 @@ static int take_name(const char **path, char name[NAME_BYTES])
 	name[len] = '\0';
 	if (!len || !strcmp(name, ".") || !strcmp(name, ".."))
 		return -EINVAL;
-	*path += len + ((*path)[len] == '/');
+	*path += len;
+	/* Another name has to follow a slash. */
+	if (**path == '/' && !*++*path)
+		return -EINVAL;
 	return 0;
 }
 

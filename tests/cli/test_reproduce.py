@@ -12,11 +12,12 @@ from helpers import make_place, until
 from conftest import roar_path
 
 # Steps of the project, by name; the recorded commands are in make_project().
-MODEL, NOISE, STATE, METRICS, WAIT, LONG = "@2", "@3", "@4", "@5", "@6", "@7"
+MODEL, NOISE, STATE, METRICS, WAIT, LONG, OUTSIDE = (
+    "@2", "@3", "@4", "@5", "@6", "@7", "@8")
 
 
 def make_project(place):
-    """Eight recorded runs that the tests share."""
+    """Nine recorded runs that the tests share."""
     place.git("init", "-q")
     place.write(".gitignore", "raw.csv\nstate\n", age=0)
     place.write("prep.sh", "cat \"$1\"\n", age=0)
@@ -43,6 +44,7 @@ def make_project(place):
     place.run("sh", "wait.sh")
     place.run("sh", "-c", "echo $# > long.txt; exit 0", "sh",
               *["x" * 100000] * 20)
+    place.sh(f"echo outside > {place.base}/outside.txt")
 
 
 @pytest.fixture(scope="module", name="made")
@@ -205,6 +207,71 @@ def test_code_that_is_gone_is_named(made, new):
         assert "the code cannot be fetched from '" in err
     finally:
         os.rename(hidden, made.path(".git"))
+
+
+def test_a_step_that_wrote_elsewhere_overwrites_nothing(made, new):
+    outside = os.path.join(made.base, "outside.txt")
+    with open(outside, "w", encoding="utf-8") as f:
+        f.write("mine")
+    err = again(made, OUTSIDE, new, code=1).err
+    assert f"step @8 wrote '{outside}', which is outside of the new" in err
+    assert not os.path.exists(new)
+    bubblewrap = subprocess.run(["bwrap", "--ro-bind", "/", "/", "--dev",
+                                 "/dev", "--proc", "/proc", "--unshare-net",
+                                 "true"], check=False,
+                                stderr=subprocess.DEVNULL) \
+        if shutil.which("bwrap") else None
+    if bubblewrap and bubblewrap.returncode == 0:
+        again(made, OUTSIDE, new, "--sandbox", code=None)
+    with open(outside, encoding="utf-8") as f:
+        assert f.read() == "mine"
+
+
+def test_a_link_that_a_step_made_leads_nowhere(made, new):
+    """Of the record: the place of an input is a link by now."""
+    victim = os.path.join(made.base, "victim")
+    os.mkdir(victim)
+    database = made.database()
+    path = database.execute("SELECT id FROM paths WHERE path = ?",
+                            (made.path("raw.csv"),)).fetchone()
+    assert path
+    database.execute("UPDATE paths SET path = ? WHERE id = ?",
+                     (made.path("..") + "/victim/raw.csv",
+                      path[0]))
+    try:
+        err = again(made, MODEL, new, code=1).err
+        assert "victim/raw.csv' is missing: " in err
+        assert not os.listdir(victim)
+    finally:
+        database.execute("UPDATE paths SET path = ? WHERE id = ?",
+                         (made.path("raw.csv"), path[0]))
+        database.close()
+
+
+def test_the_script_does_the_same_without_roar(made, new):
+    if not shutil.which("b3sum"):
+        pytest.skip("b3sum is not installed")
+    script = made("reproduce", "out/model", "--script").out
+    path = os.path.join(made.base, "again.sh")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(script)
+
+    def run(code):
+        done = subprocess.run(["sh", path, new], cwd=made.base, env=made.env,
+                              stdin=subprocess.DEVNULL, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True)
+        assert done.returncode == code, (done.stdout, done.stderr)
+        return done
+
+    assert "3 of 3 outputs are identical\n" in run(0).stdout
+    with open(os.path.join(new, "out/model"), encoding="utf-8") as f:
+        assert "raw.csv|it's\na \"line\"|$HOME|tool\n" in f.read()
+    assert f"'{new}' exists" in run(1).stderr
+    shutil.rmtree(new)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(script.replace("echo tool", "echo fool"))
+    assert "1 of 3 outputs are identical\n" in run(4).stdout
 
 
 def test_without_network_or_with_a_reason(made, new):

@@ -81,6 +81,8 @@ static int run(const struct args *args)
 		return cli_usage(args->command, "%s", err.text);
 	if (r < 0)
 		return view_fail(r, &err);
+	if (args_has(args, "script"))
+		return script_print(&p);
 	return args_has(args, "run") ? execution_run(&p) : print_plan(&p);
 }
 
@@ -106,6 +108,8 @@ static const struct option_spec options[] = {
 	{ .name = "atol",
 	  .arg = "NUMBER",
 	  .help = "absolute tolerance of equal values" },
+	{ .name = "script",
+	  .help = "print the plan as a shell script that needs no roar" },
 	{ .name = "list-requirements",
 	  .help = "print all recorded packages and interpreters" },
 	{ .name = "json", .help = "print JSON" },
@@ -118,6 +122,8 @@ static const struct example examples[] = {
 	  "make it again in a new directory, and compare" },
 	{ "roar reproduce @3 --run -y --rtol 1e-4",
 	  "accept numbers that differ a little" },
+	{ "roar reproduce model.pt --script > again.sh",
+	  "the same for a machine without roar" },
 	{ "roar reproduce 3f2a11c0 --list-requirements",
 	  "all packages that went into a content" },
 	{ 0 },

@@ -20,13 +20,19 @@
 
 /* ---- before ---- */
 
-static int refuse(struct reproduce *p)
+int execution_refuse(struct reproduce *p, enum sandbox sandbox)
 {
+	struct roar_error err = { 0 };
 	const char *first = NULL;
 	size_t n = 0;
+	int r = plan_check_hidden(p, &err);
+
+	if (r < 0)
+		return view_fail(r, &err);
 
 	for (size_t i = 0; i < p->n_notes; i++) {
-		if (!p->notes[i].stops)
+		if (!p->notes[i].stops ||
+		    (p->notes[i].outside && sandbox == SANDBOX_BUBBLEWRAP))
 			continue;
 		first = first ? first : p->notes[i].text;
 		n++;
@@ -184,22 +190,22 @@ int execution_run(struct reproduce *p)
 	CLEANUP(site_release) struct site s = SITE_INIT;
 	const char *dir = new_directory(p);
 	struct roar_error err = { 0 };
-	int status = refuse(p);
-	int r;
+	int status;
+	int r = dir ? child_catch_signals() : -ENOMEM;
 
-	if (!dir)
-		return cli_fail("out of memory");
+	s.p = p;
+	if (r == 0 && args_has(p->args, "sandbox"))
+		r = site_sandbox_find(&s, &err);
+	if (r < 0)
+		return view_fail(r, &err);
+	status = execution_refuse(p, s.sandbox);
 	if (status == 0) {
 		say_notes(p);
 		status = confirm_run(p, dir);
 	}
 	if (status)
 		return status;
-	s.p = p;
-	r = child_catch_signals();
-	if (r == 0 && args_has(p->args, "sandbox"))
-		r = site_sandbox_find(&s, &err);
-	if (r == 0 && args_has(p->args, "package-sync"))
+	if (args_has(p->args, "package-sync"))
 		r = site_system_sync(&s, &err);
 	if (r == -ECANCELED)
 		return 1;

@@ -3,8 +3,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/quote.h"
 #include "base/vec.h"
 #include "hash/digest/digest_cache.h"
@@ -104,6 +106,79 @@ static int check_command(struct reproduce *p, const struct recipe_step *step)
 	return 0;
 }
 
+static int note_outside(struct reproduce *p, const struct recipe_step *step,
+			const struct store_file *row)
+{
+	int r = reproduce_note(p, true,
+			       "step %s wrote '%s', which is outside of the "
+			       "new directory and would be overwritten "
+			       "(--sandbox with bubblewrap prevents that)",
+			       reproduce_step_ref(p, step),
+			       shown(p, row->path));
+
+	if (r == 0)
+		p->notes[p->n_notes - 1].outside = true;
+	return r;
+}
+
+/* Is the row a file of somebody that the step would overwrite, although it is not shown as
+ * an output?  Caches are rewritten by every program, and packages are installed into the new
+ * environment where the step had one. */
+static bool is_hidden_output(const struct recipe_step *step,
+			     const struct store_file *row)
+{
+	const struct interpreter *python = requirements_python(&step->needs);
+
+	if (row->role != LINEAGE_OUTPUT || row->path[0] != '/' ||
+	    access(row->path, F_OK) < 0)
+		return false;
+	switch (row->filter) {
+	case FILTER_CREDENTIALS:
+	case FILTER_SYSTEM:
+	case FILTER_TMP:
+	case FILTER_PATTERNS:
+		return true;
+	case FILTER_PACKAGES:
+		return !strstr(row->path, "__pycache__") &&
+		       !(python && python->in_venv &&
+			 path_is_under(row->path, python->prefix));
+	default:
+		return false;
+	}
+}
+
+static int check_hidden(struct reproduce *p, const struct recipe_step *step,
+			struct roar_error *err)
+{
+	struct store_file *files;
+	const char *place;
+	size_t n;
+	int r = 0;
+
+	if (!step->job->n_filtered)
+		return 0;
+	r = store_files(p->view->store, &p->view->pool, step->job->id, true,
+			&files, &n, err);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (!is_hidden_output(step, &files[i]))
+			continue;
+		r = recipe_place(&p->recipe.roots, &p->view->pool,
+				 files[i].path, &place);
+		if (r == 0 && !place)
+			r = note_outside(p, step, &files[i]);
+	}
+	return r;
+}
+
+int plan_check_hidden(struct reproduce *p, struct roar_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->recipe.n_steps && r == 0; i++)
+		r = check_hidden(p, &p->recipe.steps[i], err);
+	return r;
+}
+
 /* What it wrote elsewhere would be overwritten there. */
 static int check_outputs(struct reproduce *p, const struct recipe_step *step)
 {
@@ -127,12 +202,7 @@ static int check_outputs(struct reproduce *p, const struct recipe_step *step)
 				reproduce_step_ref(p, step),
 				shown(p, row->path));
 		if (r == 0 && !place)
-			r = reproduce_note(
-				p, true,
-				"step %s wrote '%s', which is outside of the "
-				"new directory and would be overwritten",
-				reproduce_step_ref(p, step),
-				shown(p, row->path));
+			r = note_outside(p, step, row);
 	}
 	return r;
 }

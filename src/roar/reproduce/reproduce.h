@@ -5,6 +5,7 @@
  *	plan_json.c     the same as JSON
  *	site.h          the new directory: code, packages, inputs, steps, proof
  *	execution.c     --run: all of these in order
+ *	script.c        --script: the same without roar
  *
  * cmd/reproduce.c tells the story. */
 #ifndef ROAR_REPRODUCE_REPRODUCE_H
@@ -27,6 +28,7 @@ enum { REPRODUCE_EQUAL = 3, REPRODUCE_DIFFERENT = 4 };
 struct reproduce_note {
 	const char *text;
 	bool stops; /* --run would fail for this reason */
+	bool outside; /* it is that a step writes elsewhere: not with bubblewrap */
 };
 
 struct reproduce {
@@ -58,6 +60,10 @@ const char *reproduce_step_ref(struct reproduce *p,
 /* Resolves the word and makes the recipe.  -EINVAL: wrong usage. */
 int plan_make(struct reproduce *p, struct roar_error *err);
 
+/* Before a run: looks for files that its steps would overwrite, and that are filtered in the
+ * record. */
+int plan_check_hidden(struct reproduce *p, struct roar_error *err);
+
 /* ---- plan_text.c, plan_json.c: append to the output of the view ---- */
 
 void plan_text(struct reproduce *p);
@@ -68,5 +74,10 @@ void plan_json(struct reproduce *p);
 
 /* Does it.  Returns the exit status. */
 int execution_run(struct reproduce *p);
+
+/* ---- script.c ---- */
+
+/* Prints the plan as a shell script.  Returns the exit status. */
+int script_print(struct reproduce *p);
 
 #endif

@@ -99,18 +99,37 @@ static int find_changes(struct site *s)
 	return 0;
 }
 
+static int init(struct site *s)
+{
+	s->python_of = pool_zalloc(&s->p->view->pool,
+				   (s->p->recipe.n_steps + 1) *
+					   sizeof(*s->python_of));
+	return s->python_of ? find_changes(s) : -ENOMEM;
+}
+
 int site_open(struct site *s, struct reproduce *p, const char *dir,
 	      struct roar_error *err)
 {
 	int r;
 
 	s->p = p;
-	s->python_of = pool_zalloc(&p->view->pool,
-				   (p->recipe.n_steps + 1) * sizeof(size_t));
-	r = s->python_of ? open_dir(s, dir, err) : -ENOMEM;
+	r = open_dir(s, dir, err);
 	if (r == 0)
 		r = find_program(s);
-	return r < 0 ? r : find_changes(s);
+	if (r == 0)
+		r = site_code_find_made(s);
+	return r < 0 ? r : init(s);
+}
+
+int site_imagine(struct site *s, struct reproduce *p, const char *dir)
+{
+	int r;
+
+	s->p = p;
+	s->dir = dir;
+	s->imagined = true;
+	r = site_code_find_made(s);
+	return r < 0 ? r : init(s);
 }
 
 void site_release(struct site *s)

@@ -54,10 +54,12 @@ struct site_reasons {
 	size_t n;
 };
 
+/* How steps are kept from the network. */
 enum sandbox { SANDBOX_NONE, SANDBOX_BUBBLEWRAP, SANDBOX_NAMESPACES };
 
 struct site {
 	struct reproduce *p;
+	bool imagined; /* there is no directory: for a script */
 	const char *dir; /* absolute, without links */
 	int dirfd;
 	const char *program; /* roar */
@@ -80,6 +82,8 @@ struct site {
 /* Creates the directory, which must not exist or be empty.  -EINVAL with a sentence. */
 int site_open(struct site *s, struct reproduce *p, const char *dir,
 	      struct roar_error *err);
+/* A directory that does not exist and is called `dir`: nothing can be made in it. */
+int site_imagine(struct site *s, struct reproduce *p, const char *dir);
 void site_release(struct site *s);
 
 /* A place as an absolute path, in the pool; NULL without memory. */
@@ -101,8 +105,14 @@ bool site_has_program(const char *name);
 
 /* ---- site_code.c ---- */
 
+/* Finds what the steps make, for site_code_leaves(). */
+int site_code_find_made(struct site *s);
 /* Fetches all versions of the code. */
 int site_code_fetch(struct site *s, struct roar_error *err);
+/* Is this file of the code, by its name in it, left to the steps when it is checked out for
+ * `step`?  `path` is scratch. */
+bool site_code_leaves(struct site *s, const struct recipe_code *code,
+		      const char *name, size_t step, struct str *path);
 /* Checks out the one of this step, but no file that a step is to make. */
 int site_code_switch(struct site *s, size_t step, struct roar_error *err);
 
@@ -150,6 +160,11 @@ int site_proof_step(struct site *s, size_t step, struct roar_error *err);
 const struct site_proof *site_proof_first(const struct site *s);
 /* Prints the result.  Returns the exit status. */
 int site_proof_print(struct site *s);
+
+/* ---- execution.c ---- */
+
+/* Prints what speaks against a run.  0: nothing; or the exit status. */
+int execution_refuse(struct reproduce *p, enum sandbox sandbox);
 
 /* ---- site_reason.c ---- */
 

@@ -215,7 +215,7 @@ static int note_made(struct site *s, size_t step, const struct store_file *row)
 	return map_set(&s->made, row->path, strlen(row->path), made);
 }
 
-static int find_made(struct site *s)
+int site_code_find_made(struct site *s)
 {
 	const struct recipe *recipe = &s->p->recipe;
 	int r = 0;
@@ -239,7 +239,7 @@ static int find_made(struct site *s)
 int site_code_fetch(struct site *s, struct roar_error *err)
 {
 	const struct recipe *recipe = &s->p->recipe;
-	int r = find_made(s);
+	int r = 0;
 
 	s->current = pool_zalloc(&s->p->view->pool,
 				 (recipe->n_codes + 1) * sizeof(*s->current));
@@ -258,11 +258,29 @@ int site_code_fetch(struct site *s, struct roar_error *err)
 
 /* ---- switching ---- */
 
-/* Is the file of the code left to the steps? */
-static bool is_left_out(struct site *s, const struct recipe_code *code,
-			const char *name, size_t step, struct str *path)
+/* Is a directory of roar, or an environment that is made here, on the way?  A repository of
+ * somebody else could set variables and replace programs by them. */
+static bool is_reserved(const char *name)
+{
+	for (;;) {
+		size_t len = strcspn(name, "/");
+
+		if ((len == 5 && !strncmp(name, ".roar", 5)) ||
+		    !strncmp(name, ".venv", 5))
+			return true;
+		if (!name[len])
+			return false;
+		name += len + 1;
+	}
+}
+
+bool site_code_leaves(struct site *s, const struct recipe_code *code,
+		      const char *name, size_t step, struct str *path)
 {
 	const struct made *made;
+
+	if (is_reserved(name))
+		return true;
 
 	str_clear(path);
 	str_addf(path, "%s/%s", code->root, name);
@@ -283,7 +301,7 @@ static int remove_old(struct site *s, const struct recipe_code *old,
 		const char *name = old->files.slots[i].value;
 
 		if (name && !map_get(&code->files, name, strlen(name)) &&
-		    !is_left_out(s, old, name, step, &path))
+		    !site_code_leaves(s, old, name, step, &path))
 			r = enclosure_remove(fd, name);
 	}
 	return str_error(&path) < 0 ? -ENOMEM : r;
@@ -301,7 +319,7 @@ static int check_out(struct site *s, const struct recipe_code *code,
 	for (size_t i = 0; i < code->files.n_slots; i++) {
 		const char *name = code->files.slots[i].value;
 
-		if (name && !is_left_out(s, code, name, step, &path))
+		if (name && !site_code_leaves(s, code, name, step, &path))
 			str_add(&names, name, strlen(name) + 1);
 	}
 	if (str_error(&names) < 0 || str_error(&path) < 0)

@@ -89,8 +89,16 @@ static int prove(struct site *s, struct site_proof *proof,
 {
 	const struct store_file *row = proof->row;
 	struct digests now;
-	int r = enclosure_hash(s->dirfd, proof->place, &now, NULL);
+	int r;
 
+	if (!proof->place) {
+		proof->place = row->path;
+		proof->state = PROOF_UNKNOWN;
+		proof->detail = "it is outside of the new directory, where "
+				"nothing was written";
+		return 0;
+	}
+	r = enclosure_hash(s->dirfd, proof->place, &now, NULL);
 	if (r < 0) {
 		proof->state = PROOF_MISSING;
 		proof->detail = r == -ENOENT ? "the step did not make it" :

@@ -247,7 +247,7 @@ int site_step_argv(struct site *s, size_t step, char ***ret,
 		int mixed = recipe_place_word(s->changes, s->n_changes,
 					      t->argv[i], &text);
 
-		if (mixed && !is_plain(s->dir))
+		if (mixed && !s->imagined && !is_plain(s->dir))
 			return error_set(
 				err, -EINVAL,
 				"step %s names its directory inside of a "
