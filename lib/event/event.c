@@ -133,6 +133,10 @@ static const struct {
 				"its effect is unknown" },
 	[EVENT_GAP_OBJECT_LOG] = { "object_log", "the log of the S3 proxy "
 						 "could not be read" },
+	[EVENT_GAP_PYTHON] = { "python",
+			       "only files that Python itself opened "
+			       "in one process were seen, not those of "
+			       "extensions and other processes" },
 	[EVENT_GAP_LOST] = { "lost", "the tracer lost events" },
 };
 

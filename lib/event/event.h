@@ -135,6 +135,7 @@ enum event_gap {
 	EVENT_GAP_PROXY = 17, /* the S3 proxy did not run to its end */
 	EVENT_GAP_REQUEST = 18, /* a request to an object was cut */
 	EVENT_GAP_OBJECT_LOG = 19, /* the log of the S3 proxy is not readable */
+	EVENT_GAP_PYTHON = 20, /* only what Python itself opened was seen */
 };
 
 struct event {

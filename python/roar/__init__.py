@@ -14,6 +14,8 @@
     Ranges                   sets of positions: what of an epoch was consumed
     shards                   a rank's samples of a dataset, read ahead
     DatasetRegistry          datasets, their workers, and which shards are whose
+    record                   a block of this process as a step of roar's record
+    lineage, last_run        what is recorded of a file, and of the latest run
     DataLoader               torch's, with batches that move through an arena
 
 The modules checkpoint, coordinator, dataset, media, order, pipeline and readers
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from ._shards import shards
     from .coordinator import TrainingOrchestrator
     from .dataset import DatasetRegistry, ShardInfo
+    from ._program import LineageError, last_run, lineage
+    from ._record import load_ipython_extension, record  # noqa: F401
     from ._hash import FileHash, hash as hash, hash_file, hash_files  # noqa: F401
     from .loader import DataLoader  # noqa: F401
     from .order import MixedOrder, Part, Ranges, SampleOrder
@@ -57,11 +61,11 @@ __all__ = [
     "Arena", "ArenaClosed", "ArenaEmpty", "ArenaError", "ArenaFull",
     "ArenaInvalid", "ArenaNoMemory", "ArenaTooLarge", "BarrierBroken",
     "BarrierTimeout", "CoordinatorError", "DatasetRegistry", "FileHash",
-    "Item", "MixedOrder", "NotAParty", "Part", "PeerDied", "Ranges",
+    "Item", "LineageError", "MixedOrder", "NotAParty", "Part", "PeerDied", "Ranges",
     "SampleOrder", "ShardInfo", "SharedMemoryRingBuffer",
     "SharedMemorySegmentPool", "TrainingOrchestrator", "WorldChanged",
-    "collate_into", "hash_file", "hash_files", "init_from_env", "register",
-    "shards",
+    "collate_into", "hash_file", "hash_files", "init_from_env", "last_run",
+    "lineage", "record", "register", "shards",
 ]
 
 # Imported when they are first used: they take time, and some need torch, FFmpeg,
@@ -75,6 +79,7 @@ _LATER = {
     "DataLoader": "roar.loader",
     "DatasetRegistry": "roar.dataset",
     "FileHash": "roar._hash",
+    "LineageError": "roar._program",
     "MixedOrder": "roar.order",
     "Part": "roar.order",
     "Ranges": "roar.order",
@@ -86,6 +91,10 @@ _LATER = {
     "hash_file": "roar._hash",
     "hash_files": "roar._hash",
     "init_from_env": "roar._launch",
+    "last_run": "roar._program",
+    "lineage": "roar._program",
+    "load_ipython_extension": "roar._record",
+    "record": "roar._record",
     "shards": "roar._shards",
 }
 

@@ -41,6 +41,7 @@ extern const struct command cmd_proxy;
 extern const struct command cmd_put;
 extern const struct command cmd_reproduce;
 extern const struct command cmd_rerun;
+extern const struct command cmd_record_files;
 extern const struct command cmd_reset;
 extern const struct command cmd_run;
 extern const struct command cmd_session;

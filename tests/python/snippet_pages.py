@@ -264,6 +264,15 @@ class Shards(WithJob):
             del order
 
 
+class PythonRecord(Page):
+    def prepare(self):
+        os.environ["ROAR_PROGRAM"] = os.environ["ROAR"]
+        # The directories of tests are temporary ones.
+        for words in (["init"], ["config", "set", "filters.ignore_tmp_files", "false"]):
+            subprocess.run([os.environ["ROAR"], *words], cwd=self.project,
+                           env=self.environment, check=True, stdout=subprocess.DEVNULL)
+
+
 PAGES = {"README.md": Readme, "docs/arena.md": Arena,
          "docs/coordinator.md": Coordinator, "docs/readers.md": Readers,
-         "docs/shards.md": Shards}
+         "docs/python-record.md": PythonRecord, "docs/shards.md": Shards}

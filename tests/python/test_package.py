@@ -68,7 +68,8 @@ def test_importing_roar_is_enough_for_its_modules(name):
 
 def test_dir_has_all_public_names():
     public = {name for name in dir(roar) if not name.startswith("_")}
-    assert public == {*roar.__all__, *MODULES, "DataLoader", "hash"}
+    assert public == {*roar.__all__, *MODULES, "DataLoader", "hash",
+                      "load_ipython_extension"}
 
 
 def test_a_star_import_needs_no_torch():
