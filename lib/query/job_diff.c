@@ -356,14 +356,18 @@ static int by_kind(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int make(struct diff *d, struct roar_error *err)
+static int make(struct diff *d, unsigned kinds, struct roar_error *err)
 {
-	int r = diff_files(d, LINEAGE_INPUT, err);
+	/* Code is among the inputs. */
+	int r = kinds & (1 << JOB_DIFF_INPUT | 1 << JOB_DIFF_CODE) ?
+			diff_files(d, LINEAGE_INPUT, err) :
+			0;
 
-	if (r == 0)
+	if (r == 0 && kinds & 1 << JOB_DIFF_OUTPUT)
 		r = diff_files(d, LINEAGE_OUTPUT, err);
 	for (int kind = 0; r == 0 && kind < JOB_DIFF_KIND_END; kind++)
-		if (kind != JOB_DIFF_INPUT && kind != JOB_DIFF_OUTPUT)
+		if (kinds & 1 << kind && kind != JOB_DIFF_INPUT &&
+		    kind != JOB_DIFF_OUTPUT)
 			r = diff_facts(d, kind, err);
 	return r;
 }
@@ -394,15 +398,23 @@ static int finish(struct diff *d, struct job_diff *ret)
 	return 0;
 }
 
-int job_diff_make(const struct job_diff_side *a, const struct job_diff_side *b,
-		  struct pool *pool, struct job_diff *ret,
-		  struct roar_error *err)
+int job_diff_make_of(const struct job_diff_side *a,
+		     const struct job_diff_side *b, unsigned kinds,
+		     struct pool *pool, struct job_diff *ret,
+		     struct roar_error *err)
 {
 	struct diff d = { .a = a, .b = b, .pool = pool };
-	int r = make(&d, err);
+	int r = make(&d, kinds, err);
 
 	if (r == 0)
 		r = finish(&d, ret);
 	free(d.items);
 	return r;
+}
+
+int job_diff_make(const struct job_diff_side *a, const struct job_diff_side *b,
+		  struct pool *pool, struct job_diff *ret,
+		  struct roar_error *err)
+{
+	return job_diff_make_of(a, b, ~0U, pool, ret, err);
 }

@@ -69,6 +69,12 @@ int job_diff_make(const struct job_diff_side *a, const struct job_diff_side *b,
 		  struct pool *pool, struct job_diff *ret,
 		  struct roar_error *err);
 
+/* The same for some kinds: bits 1 << JOB_DIFF_CODE, ...  Cheap without documents. */
+int job_diff_make_of(const struct job_diff_side *a,
+		     const struct job_diff_side *b, unsigned kinds,
+		     struct pool *pool, struct job_diff *ret,
+		     struct roar_error *err);
+
 /* "parameters", "code", ... */
 const char *job_diff_kind_name(enum job_diff_kind kind);
 

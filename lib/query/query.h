@@ -11,6 +11,7 @@
  *	collection.h   what differs between two collections
  *	collection_fold.h  lists in which a collection is one line
  *	rerun_plan.h   which steps must run again, in what order
+ *	variant.h      in what the executions of a step differ
  *	object_content.h  which objects without a digest are the same content
  *	presence.h     whether a file still holds a recorded content
  *

@@ -63,7 +63,7 @@ def test_show_session(recorded):
 def test_show_job(recorded):
     shown = recorded.json("show", "@1")
     assert set(shown) == {"type"} | LOG_JOB | {
-        "executions", "script", "cwd", "gaps", "tracer", "observation",
+        "executions", "variants", "script", "cwd", "gaps", "tracer", "observation",
         "roar_version", "host", "user", "git", "code", "resources", "tags", "blocked_tags", "inputs",
         "outputs", "temporaries", "touched", "collections", "shards", "filtered",
         "ranks", "machine", "use", "packages", "package_notes", "interpreters",

@@ -178,7 +178,7 @@ def test_kept_outputs_are_restored_and_the_record_says_so(kept):
     assert job["resources"]["processes"] == 0
     assert names_of(kept, job["outputs"]) == ["d/copy", "sorted"]
     assert "the command did not run" in kept("show", "@1").out
-    assert re.search(r"@1 .* KEPT ", kept("log").out)
+    assert re.search(r"@1\.3 .* KEPT ", kept("log").out)
     assert results(kept) == {}
 
 
@@ -202,6 +202,30 @@ def test_the_command_runs_where_anything_is_not_as_it_was(kept, change):
     done = kept("rerun", *options, env=env)
     assert "roar: @1 ran in " in done.err
     assert kept.read("report") == (b"3\n" if change == "script" else b"1\n")
+
+
+def test_executions_with_other_parameters_code_or_inputs_are_variants(project):
+    project.write("train.sh", "echo $1 | cat - data >model\n")
+    project.write("data", "1\n")
+    project.run("sh", "train.sh", "--rate=1")
+    project("run", "-q", "@1")
+    project("run", "-q", "@1", "--rate=2")
+    project.write("data", "2\n")
+    project.write("train.sh", "echo $1 | cat data - >model\n")
+    assert results(project) == {"@1": ("run", "outdated")}
+    shown = [[v["execution_ref"], v["differs_in"]]
+             for v in project.json("show", "@1")["variants"]]
+    assert [ref for ref, _ in shown] == ["@1.1", "@1.2", "@1.3", "@1.4"]
+    assert [None if parts is None else list(parts) for _, parts in shown] == [
+        None, [], ["parameters"], ["code", "inputs"]]
+    assert shown[3][1]["inputs"] == [project.path("data")]
+    said = project("show", "@1").out
+    assert "Executions (4)\n" in said and "code (train.sh), inputs (data)\n" in said
+    log = project("log").out
+    assert "@1.3 " in log and "[parameters] sh train.sh --rate=2\n" in log
+    assert "[code, inputs] sh train.sh --rate=2\n" in project("dag", "--expanded").out
+    assert [n["differs_in"] for n in project.json("dag", "--expanded")["nodes"]] == [
+        None, [], ["parameters"], ["code", "inputs"]]
 
 
 def test_wrong_usage(chain):

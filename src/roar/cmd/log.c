@@ -1,9 +1,12 @@
 /* log.c - `roar log`: the jobs of a session, one line each. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "commands.h"
+#include "show/show_variants.h"
 #include "ui/view.h"
 
 enum { DEFAULT_JOBS = 20, COMMAND_MIN = 16 };
@@ -30,9 +33,64 @@ struct log {
 	int64_t n_total; /* jobs that match, listed or not */
 	bool all_sessions;
 	bool hidden[N_COLUMNS];
+	size_t step_width; /* of that column */
+	struct map repeated; /* steps with several executions in the list */
 };
 
 /* ---- the table ---- */
+
+struct step_key {
+	int64_t session_id, step, is_build;
+};
+
+static struct step_key key_of(const struct store_job *job)
+{
+	return (struct step_key){ job->session_id, job->step,
+				  !strcmp(job->kind, "build") };
+}
+
+/* @2 is the latest execution, so of several each has its number. */
+static void step_cell(const struct log *l, const struct store_job *job,
+		      struct str *out)
+{
+	struct step_key key = key_of(job);
+
+	if (job->attempt > 1 || map_get(&l->repeated, &key, sizeof(key)))
+		show_variant_ref(out, job);
+	else
+		view_step(out, job);
+}
+
+static int measure_steps(struct log *l)
+{
+	struct str cell = STR_INIT;
+	int r = 0;
+
+	l->step_width = columns[STEP].width;
+	for (size_t i = 0; r >= 0 && i < l->n_jobs; i++) {
+		struct step_key *key = pool_alloc(&l->view->pool, sizeof(*key));
+
+		if (!key)
+			return -ENOMEM;
+		*key = key_of(&l->jobs[i]);
+		if (l->jobs[i].attempt > 1)
+			r = map_set(&l->repeated, key, sizeof(*key),
+				    &l->jobs[i]);
+	}
+	for (size_t i = 0; i < l->n_jobs; i++) {
+		str_clear(&cell);
+		step_cell(l, &l->jobs[i], &cell);
+		if (cell.len + 1 > l->step_width)
+			l->step_width = cell.len + 1;
+	}
+	str_release(&cell);
+	return r;
+}
+
+static size_t width_of(const struct log *l, int column)
+{
+	return column == STEP ? l->step_width : columns[column].width;
+}
 
 static void choose_columns(struct log *l)
 {
@@ -40,10 +98,10 @@ static void choose_columns(struct log *l)
 	size_t used = COMMAND_MIN;
 
 	for (size_t i = 0; i < N_COLUMNS; i++)
-		used += columns[i].width;
+		used += width_of(l, (int)i);
 	for (size_t i = 0; i < 4 && used > l->view->width; i++) {
 		l->hidden[order[i]] = true;
-		used -= columns[order[i]].width;
+		used -= width_of(l, order[i]);
 	}
 }
 
@@ -51,14 +109,14 @@ static void add_cell(struct log *l, int column, enum color color,
 		     const char *text)
 {
 	if (!l->hidden[column])
-		view_cell(l->view, color, text, columns[column].width);
+		view_cell(l->view, color, text, width_of(l, column));
 }
 
 static void add_cell_str(struct log *l, int column, enum color color,
 			 const struct str *text)
 {
 	if (!l->hidden[column])
-		view_cell_str(l->view, color, text, columns[column].width);
+		view_cell_str(l->view, color, text, width_of(l, column));
 }
 
 /* A line of its own, cut to the width. */
@@ -102,7 +160,7 @@ static void add_row(struct log *l, const struct store_job *job)
 	size_t used;
 
 	add_cell(l, UID, COLOR_YELLOW, job->uid);
-	view_step(&cell, job);
+	step_cell(l, job, &cell);
 	add_cell_str(l, STEP, COLOR_NONE, &cell);
 	str_clear(&cell);
 	clock_format(&cell, job->started_ns);
@@ -114,8 +172,11 @@ static void add_row(struct log *l, const struct store_job *job)
 	view_status(&cell, job);
 	add_cell_str(l, STATUS, view_status_color(job), &cell);
 	used = view_columns(&v->out, start);
+	str_clear(&cell);
+	show_variant_mark(v, job, l->n_jobs, &cell);
+	str_add(&cell, job->command, strnlen(job->command, 4 * v->width));
 	if (v->width >= used + strlen("..."))
-		view_cut(&v->out, job->command, v->width - used);
+		view_cut(&v->out, str_cstr(&cell), v->width - used);
 	str_addc(&v->out, '\n');
 	str_release(&cell);
 }
@@ -157,6 +218,9 @@ static int add_table(struct log *l, struct roar_error *err)
 		if (r < 0)
 			return r;
 	}
+	r = measure_steps(l);
+	if (r < 0)
+		return r;
 	choose_columns(l);
 	add_title(l);
 	add_heads(l);
@@ -282,6 +346,7 @@ static int run(const struct args *args)
 		      &err);
 	if (r >= 0)
 		r = compose(&l, args_has(args, "json"), &err);
+	map_release(&l.repeated);
 	return r < 0 ? view_fail(r, &err) : view_print(&v);
 }
 

@@ -4,6 +4,7 @@
 #include "lineage/fold.h"
 #include "show/dag.h"
 #include "show/show_collection.h"
+#include "show/show_variants.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
 
@@ -71,6 +72,8 @@ static void json_node(struct dag *d, struct json *j, size_t row)
 	view_json_text(j, "step_name", job->name[0] ? job->name : NULL);
 	view_json_int(j, "exit_code", job->exit_code);
 	view_json_text(j, "verdict", view_verdict_word(job));
+	if (d->expanded)
+		show_variant_json(d->view, j, job, d->n_rows);
 	view_json_labels(d->view, j, LABEL_JOB, job->id);
 	dag_json_substeps(d, j, row);
 	json_end(j);

@@ -17,6 +17,7 @@
 #include "show/dag.h"
 #include "show/lanes.h"
 #include "show/show_collection.h"
+#include "show/show_variants.h"
 #include "ui/view.h"
 
 enum {
@@ -226,6 +227,8 @@ static void add_command(struct table *t, size_t row, size_t used)
 		width -= add_trouble(v, job, width);
 	if (width < COMMAND_LEAST)
 		return;
+	if (t->dag->expanded)
+		show_variant_mark(v, job, t->dag->n_rows, &text);
 	if (job->name[0]) {
 		str_add(&text, job->name, strnlen(job->name, 60));
 		str_adds(&text, ": ");

@@ -13,6 +13,7 @@
 #include "show/show_processes.h"
 #include "show/show_shards.h"
 #include "show/show_situation.h"
+#include "show/show_variants.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
 
@@ -399,6 +400,8 @@ static int add_text(struct job_block *b, struct roar_error *err)
 		return r;
 	view_labels(b->view, LABEL_JOB, b->job->id);
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
+	if (r >= 0)
+		r = show_variants_text(b->view, b->job, b->options, err);
 	for (size_t i = 0; r >= 0 && i < JOB_BLOCK_ROLES; i++)
 		r = add_role(b, job_block_roles[i], err);
 	if (r >= 0)

@@ -12,6 +12,7 @@
 #include "show/show_processes.h"
 #include "show/show_shards.h"
 #include "show/show_situation.h"
+#include "show/show_variants.h"
 #include "ui/view.h"
 
 static int json_file(struct job_block *b, struct json *j,
@@ -198,6 +199,8 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 	r = show_situation_json(b->view, &j, b->job->id, err);
 	if (r >= 0)
 		r = show_tags_json(b->view, &b->tags, &j, err);
+	if (r >= 0)
+		r = show_variants_json(b->view, &j, b->job, b->options, err);
 	show_tags_json_blocked(&b->tags, &j);
 	for (size_t i = 0; i < JOB_BLOCK_ROLES; i++) {
 		json_put_key(&j, keys[job_block_roles[i]]);
