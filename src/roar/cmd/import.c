@@ -50,6 +50,7 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
 	{ "roar import session.jsonl", "what roar export wrote elsewhere" },
+	{ "roar import dvc.lock", "the stages of DVC" },
 	{ "ssh node2 roar export | roar import -", NULL },
 	{ 0 },
 };

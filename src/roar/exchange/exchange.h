@@ -75,4 +75,11 @@ bool import_is_roar(const char *path, const char *head, size_t len);
 int import_roar(const struct import_request *request, struct import_result *ret,
 		struct roar_error *err);
 
+bool import_is_dvc(const char *path, const char *head, size_t len);
+int import_dvc(const struct import_request *request, struct import_result *ret,
+	       struct roar_error *err);
+bool import_is_openlineage(const char *path, const char *head, size_t len);
+int import_openlineage(const struct import_request *request,
+		       struct import_result *ret, struct roar_error *err);
+
 #endif

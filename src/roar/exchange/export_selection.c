@@ -81,7 +81,8 @@ static int add_lineage(struct view *v, const struct target *target,
 				 "a session to export",
 				 ref);
 	if (r == 0)
-		r = ancestry_walk(&v->query, maker, ANCESTRY_DEEP, &found, &n, err);
+		r = ancestry_walk(&v->query, maker, ANCESTRY_DEEP, &found, &n,
+				  err);
 	if (r == 0)
 		r = add_id(ids, maker->id);
 	for (size_t i = 0; r == 0 && i < n; i++)

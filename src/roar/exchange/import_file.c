@@ -17,6 +17,8 @@ enum { HEAD_BYTES = 4096 };
 /* The formats; IMPORT_FORMATS has the same names. */
 static const struct import_format formats[] = {
 	{ "roar", import_is_roar, import_roar },
+	{ "dvc", import_is_dvc, import_dvc },
+	{ "openlineage", import_is_openlineage, import_openlineage },
 };
 
 static int open_file(const char *path, const char *shown,

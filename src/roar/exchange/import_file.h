@@ -10,6 +10,6 @@ int import_file(struct view *v, const char *path, const char *format,
 		struct import_result *ret, struct roar_error *err);
 
 /* The names, as "roar|..." for a table of options. */
-#define IMPORT_FORMATS "roar"
+#define IMPORT_FORMATS "roar|dvc|openlineage"
 
 #endif
