@@ -7,7 +7,7 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, cost, capture, arena, checkpoint, coordinator, ha, shards, readers, scale, proxy.
+whole, memory, cost, capture, lineage, arena, checkpoint, coordinator, ha, shards, readers, scale, proxy.
 cost is what a user
 sees of a run and has the groups start, git, whole and memory in it: the table of
 README.md.  cost.py has that, tracer.py has the tracers one by one,
@@ -49,6 +49,7 @@ import cost_docs  # noqa: E402
 import figures  # noqa: E402
 import ha  # noqa: E402
 import hashing  # noqa: E402
+import lineage  # noqa: E402
 import programs  # noqa: E402
 import proxy  # noqa: E402
 import readers  # noqa: E402
@@ -308,6 +309,8 @@ def measure(bench):
             cost_docs.into(bench.args.docs, bench.rows)
     if bench.wanted("capture"):
         capture.rows(bench)
+    if bench.wanted("lineage"):
+        lineage.rows(bench)
     if bench.wanted("arena"):
         arena_bench.rows(bench)
     if bench.wanted("checkpoint"):
@@ -338,7 +341,7 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory", "cost", "capture", "arena", "checkpoint",
+                                 "memory", "cost", "capture", "lineage", "arena", "checkpoint",
                                  "coordinator", "ha",
                                  "shards", "readers", "scale", "proxy"))
     parser.add_argument("--program", action="append", default=[])

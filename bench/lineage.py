@@ -1,0 +1,141 @@
+"""What questions to a large record cost.
+
+The record is generated: one job is recorded, and its row is the pattern of all others.
+`Record.step()` adds an execution that read and wrote certain files, which may be on the
+disk or not."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+
+from measure import wall_ms
+
+RERUN_STEPS, LANES = 1000, 10
+RERUN_GOAL_MS = 200
+
+INPUT, OUTPUT, REGULAR = 1, 2, 1
+SECOND = 1_000_000_000
+
+
+class Record:
+    """The record of a new project at `path`, filled in one transaction."""
+
+    def __init__(self, roar, path):
+        self.root, self.roar, self.artifacts, self.paths = path, roar, {}, {}
+        subprocess.run([roar, "run", "-q", "true"], cwd=path, check=True)
+        self.db = sqlite3.connect(os.path.join(path, ".roar", "roar.db"),
+                                  isolation_level=None)
+        self.db.execute("PRAGMA foreign_keys = ON")
+        self.db.execute("BEGIN")
+        found = self.db.execute("SELECT * FROM jobs")
+        self.columns = [c[0] for c in found.description]
+        self.pattern = dict(zip(self.columns, found.fetchone()))
+        self.db.execute("DELETE FROM jobs")
+        self.n, self.n_files = 0, 0
+
+    def hash_files(self, names):
+        """The digests of files that are on the disk."""
+        for at in range(0, len(names), 1000):
+            done = subprocess.run([self.roar, "hash", "--json", *names[at:at + 1000]],
+                                  cwd=self.root, check=True,
+                                  stdout=subprocess.PIPE)
+            for row in json.loads(done.stdout):
+                self.artifacts[row["path"]] = bytes.fromhex(
+                    row["digests"]["blake3"])
+
+    def _path_id(self, name):
+        if name not in self.paths:
+            self.paths[name] = self.db.execute(
+                "INSERT INTO paths (path) VALUES (?)",
+                (os.path.join(self.root, name),)).lastrowid
+        return self.paths[name]
+
+    def _artifact_id(self, name, size):
+        digest = self.artifacts.get(name)
+        if isinstance(digest, int):
+            return digest
+        digest = digest or hashlib.sha256(name.encode()).digest()
+        self.db.execute("INSERT OR IGNORE INTO artifacts (blake3, size, "
+                        "first_seen_ns) VALUES (?, ?, 1)", (digest, size))
+        self.artifacts[name] = self.db.execute(
+            "SELECT id FROM artifacts WHERE blake3 = ?", (digest,)).fetchone()[0]
+        return self.artifacts[name]
+
+    def _add_file(self, n, name, role):
+        try:
+            st = os.stat(os.path.join(self.root, name))
+            stamp = (st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns,
+                     st.st_ctime_ns)
+        except OSError:
+            stamp = (1, 1, 1000, 1, self.n)
+        self.db.execute(
+            "INSERT INTO job_files (job_id, n, path_id, role, intermediate, "
+            "filter, ftype, seen, artifact_id, dev, ino, size, mtime_ns, "
+            "ctime_ns, read_order, write_order, reader, writer) VALUES "
+            f"(?, ?, ?, ?, 0, 0, {REGULAR}, 1, ?, ?, ?, ?, ?, ?, 1, 1, 1, 1)",
+            (self.n, n, self._path_id(name), role,
+             self._artifact_id(name, stamp[2]), *stamp))
+
+    def step(self, inputs, outputs):
+        self.n += 1
+        self.n_files += len(inputs) + len(outputs)
+        job = dict(self.pattern)
+        argv = ["python3", "step.py", str(self.n)]
+        job.update(id=self.n, step=self.n, attempt=1, uid=f"{self.n:08x}",
+                   started_ns=self.pattern["started_ns"] + self.n * SECOND,
+                   n_inputs=len(inputs), n_outputs=len(outputs),
+                   command=" ".join(argv), argv=json.dumps(argv),
+                   command_id=hashlib.sha256(job["uid"].encode() +
+                                             b"%d" % self.n).digest()[:16])
+        self.db.execute(f"INSERT INTO jobs ({','.join(self.columns)}) VALUES "
+                        f"({','.join('?' * len(self.columns))})",
+                        [job[c] for c in self.columns])
+        for i, name in enumerate(inputs):
+            self._add_file(i, name, INPUT)
+        for i, name in enumerate(outputs):
+            self._add_file(len(inputs) + i, name, OUTPUT)
+
+    def close(self):
+        self.db.execute("UPDATE sessions SET n_jobs = ?, n_steps = ?, n_files = ?",
+                        (self.n, self.n, self.n_files))
+        self.db.execute("COMMIT")
+        self.db.close()
+
+
+def rerun_record(bench):
+    """Ten lanes of a hundred steps; each reads a script, what the step before it wrote,
+    and a file of its own."""
+    project = bench.project("rerun", bench.ram)
+    names = ["step.py"]
+    for k in range(RERUN_STEPS):
+        names += [f"out{k}", f"data{k}"]
+    for name in names:
+        with open(os.path.join(project, name), "w", encoding="utf-8") as f:
+            f.write(name)
+    record = Record(bench.roar, project)
+    record.hash_files(names)
+    for k in range(RERUN_STEPS):
+        before = [f"out{k - LANES}"] if k >= LANES else []
+        record.step(["step.py", f"data{k}", *before], [f"out{k}"])
+    record.close()
+    return project
+
+
+def rerun_rows(bench):
+    project = rerun_record(bench)
+    told = subprocess.run([bench.roar, "rerun", "--json"], cwd=project, check=True,
+                          stdout=subprocess.PIPE).stdout
+    assert json.loads(told) == {"status": "done", "up_to_date": RERUN_STEPS,
+                                "steps": []}, told[:500]
+    for title, args, goal in (
+            ("rerun of 1,000 steps with nothing to do", ["rerun"], RERUN_GOAL_MS),
+            ("  plan of all of them", ["rerun", "--dry-run", "--force"], None),
+            ("  status", ["status"], None)):
+        bench.add(title, "ms", goal, [wall_ms([bench.roar, *args], project)
+                                      for _ in range(bench.reps(11))])
+
+
+def rows(bench):
+    rerun_rows(bench)
