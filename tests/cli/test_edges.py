@@ -1,9 +1,13 @@
 """Which process of a run read and wrote which file, and the ranks of processes."""
 
 import os
+import signal
+import subprocess
 import sys
 
 import pytest
+
+from helpers import children_of, runs_program
 
 SCRIPT = """\
 grep a in.txt > a.txt
@@ -124,6 +128,23 @@ def test_ranks_are_known_from_the_environment_of_each_process(project):
     text = project("show", "--processes", "@1").out
     assert "Ranks:        4 of 4 (torchrun, group job-7)\n" in text
     assert "(rank 3 of 4)" in text
+
+
+def test_edges_are_recovered_from_the_journal(project):
+    project.write("in.txt", "x\n")
+    run = project.popen("run", "-q", "--tracer", "ptrace", "sh", "-c",
+                        "cat in.txt > a; cat in.txt a > b; echo ready; read x",
+                        stdin=subprocess.PIPE)
+    assert run.stdout.readline() == b"ready\n"
+    tracer, = [p for p in children_of(run.pid)
+               if runs_program(p, project.roar_program)]
+    os.kill(tracer, signal.SIGKILL)
+    run.communicate(timeout=60)
+    first, second = of_command(processes(project), "cat ")
+    assert [(os.path.basename(f["path"]), f["by"]) for f in first["written"]] \
+        == [("a", "stream")]
+    assert names(f["path"] for f in second["read"]) == ["a", "in.txt"]
+    assert names(f["path"] for f in second["written"]) == ["b"]
 
 
 def test_edges_are_removed_with_their_job(project):
