@@ -12,6 +12,10 @@
  * another one renamed, and names that are made again by another process.  Its process
  * moves along with the content, through any number of renames.
  *
+ * LINEAGE_EDGE_REPLACED separates the uses of one content from those of the next, where a
+ * name has several.  It is kept if there was a new edge since the one before, so there are
+ * at most as many as edges.  It is not in the hash table.
+ *
  * The number of edges is bounded; those beyond are counted. */
 #include "lineage/fold_internal.h"
 
@@ -20,6 +24,9 @@
 #include "base/vec.h"
 
 enum { PAIRS_MAX = 4 << 20, SLOTS_MIN = 256, NOT_FOUND = -1 };
+
+/* In the process of LINEAGE_EDGE_MADE: the file has a new edge since then. */
+#define USED (UINT32_C(1) << 31)
 
 static uint32_t key_of(const struct name *name, enum lineage_edge_kind kind)
 {
@@ -30,6 +37,16 @@ static uint32_t key_of(const struct name *name, enum lineage_edge_kind kind)
 static bool is_unique(uint32_t key)
 {
 	return (key & 7) == LINEAGE_EDGE_MADE - 1;
+}
+
+static bool is_moment(uint32_t key)
+{
+	return (key & 7) == LINEAGE_EDGE_REPLACED - 1;
+}
+
+static int64_t maker_of(const struct pair *made)
+{
+	return made->process & ~USED;
 }
 
 static size_t hash_of(uint32_t key, uint32_t process)
@@ -73,24 +90,17 @@ static int grow(struct edges *e)
 	e->slots = slots;
 	e->n_slots = n;
 	for (size_t i = 0; i < e->n; i++)
-		*slot_of(e, e->pairs[i].key,
-			 e->pairs[i].process) = (uint32_t)i + 1;
+		if (!is_moment(e->pairs[i].key))
+			*slot_of(e, e->pairs[i].key,
+				 e->pairs[i].process) = (uint32_t)i + 1;
 	return 0;
 }
 
-/* Adds an edge, or changes the one that is unique. */
-static int put(struct fold *fold, uint32_t key, uint32_t process)
+/* Appends one that is new.  1, or 0 if there was no room. */
+static int append(struct fold *fold, uint32_t key, uint32_t process)
 {
 	struct edges *e = &fold->edges;
-	struct pair pair = { key, process, fold->n_events };
-	struct pair *known = find(e, key, process);
 
-	if (known && !is_unique(key))
-		return 0;
-	if (known) {
-		*known = pair;
-		return 0;
-	}
 	if (e->n >= PAIRS_MAX) {
 		e->n_left_out++;
 		return 0;
@@ -98,8 +108,30 @@ static int put(struct fold *fold, uint32_t key, uint32_t process)
 	if (((e->n + 1) * 4 > e->n_slots * 3 && grow(e) < 0) ||
 	    vec_reserve(&e->pairs, &e->cap, e->n + 1, sizeof(*e->pairs)) < 0)
 		return -ENOMEM;
-	e->pairs[e->n] = pair;
-	*slot_of(e, key, process) = (uint32_t)++e->n;
+	e->pairs[e->n] = (struct pair){ key, process, fold->n_events };
+	if (!is_moment(key))
+		*slot_of(e, key, process) = (uint32_t)e->n + 1;
+	e->n++;
+	return 1;
+}
+
+/* Adds an edge, or changes the one that is unique. */
+static int put(struct fold *fold, uint32_t key, uint32_t process)
+{
+	struct pair *known = find(&fold->edges, key, process);
+	struct pair *made;
+	int r;
+
+	if (known && is_unique(key))
+		*known = (struct pair){ key, process, fold->n_events };
+	if (known)
+		return 0;
+	r = append(fold, key, process);
+	if (r <= 0 || is_unique(key))
+		return r < 0 ? r : 0;
+	made = find(&fold->edges, (key & ~7u) | (LINEAGE_EDGE_MADE - 1), 0);
+	if (made)
+		made->process |= USED;
 	return 0;
 }
 
@@ -165,6 +197,19 @@ int edges_add(struct fold *fold, const struct name *name,
 	return put(fold, key_of(name, kind), (uint32_t)process);
 }
 
+/* The content of the name is that which `process` made, whatever was there. */
+static int make(struct fold *fold, const struct name *name, uint32_t process)
+{
+	uint32_t key = key_of(name, LINEAGE_EDGE_MADE);
+	const struct pair *made = find(&fold->edges, key, 0);
+	bool was_used = !made || made->process & USED;
+	int r = 0;
+
+	if (name->file.write_order != fold->n_events && was_used)
+		r = append(fold, key_of(name, LINEAGE_EDGE_REPLACED), process);
+	return r < 0 ? r : put(fold, key, process);
+}
+
 int edges_make(struct fold *fold, const struct name *name, int32_t pid)
 {
 	uint32_t key = key_of(name, LINEAGE_EDGE_MADE);
@@ -175,7 +220,7 @@ int edges_make(struct fold *fold, const struct name *name, int32_t pid)
 	    !find(&fold->edges, key, 0))
 		return 0;
 	process = processes_at(fold, pid, UINT32_MAX);
-	return process < 0 ? 0 : put(fold, key, (uint32_t)process);
+	return process < 0 ? 0 : make(fold, name, (uint32_t)process);
 }
 
 int edges_move(struct fold *fold, const struct name *from,
@@ -184,7 +229,7 @@ int edges_move(struct fold *fold, const struct name *from,
 	const struct pair *made = find(&fold->edges,
 				       key_of(from, LINEAGE_EDGE_MADE), 0);
 	const struct lineage_file *file = &from->file;
-	int64_t process = made ? (int64_t)made->process :
+	int64_t process = made ? maker_of(made) :
 				 processes_at(fold, file->writer,
 					      file->write_order);
 
@@ -193,7 +238,7 @@ int edges_move(struct fold *fold, const struct name *from,
 	     is_in_file(fold, &to->file, LINEAGE_EDGE_WRITTEN, pid) &&
 	     !find(&fold->edges, key_of(to, LINEAGE_EDGE_MADE), 0)))
 		return 0;
-	return put(fold, key_of(to, LINEAGE_EDGE_MADE), (uint32_t)process);
+	return make(fold, to, (uint32_t)process);
 }
 
 /* The first program that gets the stream from who opened the file is taken for the maker
@@ -203,7 +248,7 @@ static int make_by_stream(struct fold *fold, const struct name *name,
 {
 	uint32_t key = key_of(name, LINEAGE_EDGE_MADE);
 	const struct pair *made = find(&fold->edges, key, 0);
-	int64_t maker = made ? (int64_t)made->process :
+	int64_t maker = made ? maker_of(made) :
 			       processes_at(fold, name->file.writer,
 					    name->file.write_order);
 	int64_t process = processes_at(fold, pid, UINT32_MAX);
@@ -250,12 +295,12 @@ static bool is_writer(const struct fold *fold, const struct pair *made)
 	const struct lineage_file *file = fold->files[made->key >> 3];
 	uint32_t key = made->key & ~7u;
 
-	return processes_at(fold, file->writer, file->write_order) ==
-		       (int64_t)made->process ||
-	       find(&fold->edges, key | (LINEAGE_EDGE_WRITTEN - 1),
-		    made->process) ||
+	uint32_t maker = (uint32_t)maker_of(made);
+
+	return processes_at(fold, file->writer, file->write_order) == maker ||
+	       find(&fold->edges, key | (LINEAGE_EDGE_WRITTEN - 1), maker) ||
 	       find(&fold->edges, key | (LINEAGE_EDGE_PASSED_WRITTEN - 1),
-		    made->process);
+		    maker);
 }
 
 struct lineage_edge fold_edge(const struct fold *fold, size_t i)
@@ -265,7 +310,7 @@ struct lineage_edge fold_edge(const struct fold *fold, size_t i)
 
 	return (struct lineage_edge){
 		.file = p->key >> 3,
-		.process = p->process,
+		.process = p->process & ~USED,
 		.order = p->order,
 		.kind = superfluous ? 0 : (uint8_t)((p->key & 7) + 1),
 	};

@@ -141,13 +141,16 @@ enum lineage_edge_kind {
 	LINEAGE_EDGE_PASSED_READ = 5,
 	LINEAGE_EDGE_PASSED_READ_OWN = 6,
 	LINEAGE_EDGE_PASSED_WRITTEN = 7,
+	LINEAGE_EDGE_REPLACED =
+		8, /* not a use, but a moment: the process replaced the
+				    * content, and what others wrote before is gone */
 	LINEAGE_EDGE_END,
 };
 
 /* From a kind to that by a passed stream. */
 enum { LINEAGE_EDGE_PASSED = LINEAGE_EDGE_PASSED_READ - LINEAGE_EDGE_READ };
 
-/* The kind of use: one of the first three. */
+/* The kind of use: one of the first three.  Not for LINEAGE_EDGE_REPLACED. */
 static inline enum lineage_edge_kind lineage_edge_use(unsigned kind)
 {
 	if (kind == LINEAGE_EDGE_MADE)

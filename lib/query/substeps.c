@@ -103,6 +103,7 @@ struct group_key {
 	uint64_t inputs; /* the sum of the hashes of all */
 	uint32_t n_inputs;
 	uint32_t parent;
+	uint64_t only; /* not 0: there is no other one */
 };
 
 /* Workers that Python spawns differ by the numbers of their pipes. */
@@ -113,8 +114,19 @@ static const char *comparable(const char *command)
 		       command;
 }
 
-static int make_key(const struct substep *step, struct pool *pool,
-		    struct group_key **ret)
+/* Files of one name that are read with different contents are not the same. */
+static bool *find_replaced(const struct substeps *s, struct pool *pool)
+{
+	bool *replaced = pool_zalloc(pool, s->n_files + 1);
+
+	for (size_t i = 0; replaced && i < s->n_moments; i++)
+		if (substeps_file(s, &s->moments[i]))
+			replaced[s->file_of[s->moments[i].file]] = true;
+	return replaced;
+}
+
+static int make_key(const struct substep *step, const bool *replaced,
+		    struct pool *pool, struct group_key **ret)
 {
 	const char *command = comparable(step->command);
 	struct group_key *key = pool_zalloc(pool, sizeof(*key));
@@ -124,8 +136,11 @@ static int make_key(const struct substep *step, struct pool *pool,
 	key->command = map_hash(command, strlen(command));
 	key->n_inputs = step->inputs.n;
 	key->parent = step->parent;
-	for (uint32_t i = 0; i < step->inputs.n; i++)
+	for (uint32_t i = 0; i < step->inputs.n; i++) {
 		key->inputs += map_hash(&step->inputs.at[i], sizeof(uint32_t));
+		if (replaced[step->inputs.at[i]])
+			key->only = step->process + 1;
+	}
 	*ret = key;
 	return 0;
 }
@@ -147,9 +162,10 @@ static int group(struct substeps *s, struct pool *pool)
 {
 	CLEANUP(map_release) struct map groups = MAP_INIT;
 	uint32_t *now = pool_alloc(pool, (s->n + 1) * sizeof(*now));
+	const bool *replaced = find_replaced(s, pool);
 	size_t n = 0;
 
-	if (!now)
+	if (!now || !replaced)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n; i++) {
 		struct substep *step = &s->list[i];
@@ -158,7 +174,7 @@ static int group(struct substeps *s, struct pool *pool)
 
 		if (step->parent != SUBSTEP_NONE)
 			step->parent = now[step->parent];
-		if (make_key(step, pool, &key) < 0)
+		if (make_key(step, replaced, pool, &key) < 0)
 			return -ENOMEM;
 		known = map_get(&groups, key, sizeof(*key));
 		now[i] = known ? *known : (uint32_t)n;
@@ -307,7 +323,8 @@ static int add_files(struct substeps *s, struct pool *pool,
 
 /* What is known of each file after its edges were followed. */
 struct traffic {
-	uint32_t n_writers; /* sub-steps */
+	uint32_t writer; /* one of them */
+	bool written, by_several; /* sub-steps */
 	bool connects; /* two of them */
 };
 
@@ -320,7 +337,8 @@ static void drop_own(struct substeps *s, const struct traffic *traffic)
 
 		make_distinct(&s->list[i].outputs);
 		for (uint32_t k = 0; k < in->n; k++)
-			if (traffic[in->at[k]].n_writers != 1 ||
+			if (!traffic[in->at[k]].written ||
+			    traffic[in->at[k]].by_several ||
 			    !has(&s->list[i].outputs, in->at[k]))
 				in->at[n++] = in->at[k];
 		in->n = n;
@@ -364,7 +382,7 @@ static void hide(struct substeps *s)
 struct use {
 	uint32_t file, step;
 	int64_t event;
-	bool write, made;
+	bool write, made, replaced;
 };
 
 static int by_file(const void *a, const void *b)
@@ -376,13 +394,15 @@ static int by_file(const void *a, const void *b)
 		return x->file < y->file ? -1 : 1;
 	if (x->event != y->event)
 		return x->event < y->event ? -1 : 1;
+	if (x->replaced != y->replaced)
+		return y->replaced - x->replaced;
 	return y->made - x->made; /* made, then renamed */
 }
 
 static int collect_uses(struct substeps *s, const uint8_t *passed,
 			struct use **ret, size_t *ret_n)
 {
-	struct use *uses = calloc(s->n_edges + 1, sizeof(*uses));
+	struct use *uses = calloc(s->n_edges + s->n_moments + 1, sizeof(*uses));
 	size_t n = 0;
 
 	if (!uses)
@@ -402,6 +422,13 @@ static int collect_uses(struct substeps *s, const uint8_t *passed,
 			.made = e->kind == LINEAGE_EDGE_MADE,
 		};
 	}
+	for (size_t i = 0; i < s->n_moments; i++)
+		if (substeps_file(s, &s->moments[i]))
+			uses[n++] = (struct use){
+				.file = s->file_of[s->moments[i].file],
+				.event = s->moments[i].event,
+				.replaced = true,
+			};
 	if (n)
 		qsort(uses, n, sizeof(*uses), by_file);
 	*ret = uses;
@@ -414,8 +441,16 @@ enum { WRITERS_MAX = 256 };
 
 /* One file: who reads it comes after those that wrote it before, and who renamed it after
  * who made it.  Writers are collected once each. */
+static void note_writer(struct traffic *traffic, uint32_t step)
+{
+	traffic->by_several |= traffic->written && traffic->writer != step;
+	traffic->written = true;
+	traffic->writer = step;
+}
+
 static int relate(struct substeps *s, struct pool *pool, const struct use *uses,
-		  size_t n, struct substep_list *writers, bool *ret_connects)
+		  size_t n, struct substep_list *writers,
+		  struct traffic *traffic)
 {
 	int r = 0;
 
@@ -426,16 +461,22 @@ static int relate(struct substeps *s, struct pool *pool, const struct use *uses,
 			       uses[i - 1].event == u->event && !u->made;
 		bool known = false;
 
+		if (u->replaced) {
+			writers->n = 0;
+			continue;
+		}
 		for (uint32_t k = 0; r == 0 && k < writers->n; k++) {
 			known |= writers->at[k] == u->step;
 			if (writers->at[k] == u->step || u->write)
 				continue;
-			*ret_connects = true;
+			traffic->connects = true;
 			r = push(pool, &s->list[u->step].after, writers->at[k]);
 		}
 		if (r == 0 && renamed && uses[i - 1].step != u->step)
 			r = push(pool, &s->list[u->step].after,
 				 uses[i - 1].step);
+		if (u->write)
+			note_writer(traffic, u->step);
 		if (r == 0 && u->write && !known && writers->n < WRITERS_MAX)
 			r = push(pool, writers, u->step);
 	}
@@ -455,8 +496,7 @@ static int add_dependencies(struct substeps *s, struct pool *pool,
 		while (end < n && uses[end].file == uses[i].file)
 			end++;
 		r = relate(s, pool, uses + i, end - i, &writers,
-			   &traffic[uses[i].file].connects);
-		traffic[uses[i].file].n_writers = writers.n;
+			   &traffic[uses[i].file]);
 		i = end;
 	}
 	for (size_t i = 0; i < s->n; i++)
@@ -500,10 +540,25 @@ static int compose(struct substeps *s, struct pool *pool)
 	return 0;
 }
 
+static void set_moments_apart(struct substeps *s, struct store_edge *spare)
+{
+	size_t n = 0;
+
+	s->moments = spare;
+	for (size_t i = 0; i < s->n_edges; i++)
+		if (s->edges[i].kind == LINEAGE_EDGE_REPLACED)
+			spare[s->n_moments++] = s->edges[i];
+		else
+			s->edges[n++] = s->edges[i];
+	s->n_edges = n;
+}
+
 int substeps_load(struct query *q, int64_t job_id, struct substeps *ret,
 		  struct roar_error *err)
 {
 	struct substeps s = { 0 };
+	struct store_edge *spare;
+	size_t n = 0;
 	int r = store_processes(q->store, q->pool, job_id, &s.processes,
 				&s.n_processes, err);
 
@@ -515,7 +570,12 @@ int substeps_load(struct query *q, int64_t job_id, struct substeps *ret,
 				&s.n_files, err);
 	if (r < 0)
 		return r;
-	r = compose(&s, q->pool);
+	for (size_t i = 0; i < s.n_edges; i++)
+		n += s.edges[i].kind == LINEAGE_EDGE_REPLACED;
+	spare = pool_alloc(q->pool, (n + 1) * sizeof(*spare));
+	if (spare)
+		set_moments_apart(&s, spare);
+	r = spare ? compose(&s, q->pool) : -ENOMEM;
 	if (r < 0)
 		return error_set(err, r, "out of memory");
 	*ret = s;

@@ -8,8 +8,8 @@
  * A program that used no file is not shown, nor is a shell that started others and wrote
  * no file itself.  A file that a shell opened for a command counts for the command.
  *
- * A sub-step comes after those that had written a file before it read that file, and after
- * the one whose content it renamed.  Pipes between processes are not seen. */
+ * A sub-step comes after those that had written a file before it read that file, unless
+ * their content was replaced by then, and after the one whose content it renamed.  Pipes between processes are not seen. */
 #ifndef ROAR_QUERY_SUBSTEPS_H
 #define ROAR_QUERY_SUBSTEPS_H
 
@@ -52,6 +52,9 @@ struct substeps {
 	uint32_t *of; /* the sub-step of each process */
 	struct store_edge *edges; /* by process, then event */
 	size_t n_edges;
+	struct store_edge
+		*moments; /* LINEAGE_EDGE_REPLACED, which `edges` has not */
+	size_t n_moments;
 	struct store_file *files; /* filtered ones too */
 	size_t n_files;
 	uint32_t *file_of; /* number of a file -> its index */

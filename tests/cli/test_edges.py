@@ -91,6 +91,16 @@ def test_a_script_of_five_commands_is_five_true_steps(project, tracer):
     assert "wrote sorted.txt" in text
 
 
+def test_a_temporary_name_that_is_used_again_does_not_connect(project):
+    project.write("in.txt", "x\n")
+    for shell in ("sh", "bash"):
+        project("reset", "--yes")
+        project.run(shell, "-c", "for i in 1 2 3; do head -n $i in.txt > t; "
+                    "sort t > out.$i; done; rm t")
+        assert [s["after"] for s in substeps(project)] == \
+            [[], [1], [], [3], [], [5]], shell
+
+
 def test_workers_that_read_the_same_are_one_line(project):
     for i in range(20):
         project.write(f"data/{i}", str(i))

@@ -190,7 +190,8 @@ static void check_edges(const struct fold *fold, size_t n_events)
 		for (size_t k = 0; k < i && i < COMPARED; k++) {
 			struct lineage_edge b = fold_edge(fold, k);
 
-			if (a.kind && a.kind == b.kind && a.file == b.file &&
+			if (a.kind && a.kind != LINEAGE_EDGE_REPLACED &&
+			    a.kind == b.kind && a.file == b.file &&
 			    (a.process == b.process ||
 			     a.kind == LINEAGE_EDGE_MADE))
 				abort();

@@ -409,6 +409,9 @@ static int by_order(const void *a, const void *b)
 
 	if (x->order != y->order)
 		return x->order < y->order ? -1 : 1;
+	if (x->kind == LINEAGE_EDGE_REPLACED ||
+	    y->kind == LINEAGE_EDGE_REPLACED)
+		return y->kind - x->kind; /* first */
 	return x->kind - y->kind;
 }
 
@@ -437,8 +440,9 @@ static void collect_edges(const struct fold *fold, struct edge_list *edges)
 void script_edges(const char *script, struct str *out)
 {
 	static const char *const kinds[] = {
-		"",	"read",	       "read-own",	  "wrote",
-		"made", "passed-read", "passed-read-own", "passed-wrote",
+		"",	    "read",	   "read-own",	      "wrote",
+		"made",	    "passed-read", "passed-read-own", "passed-wrote",
+		"replaced",
 	};
 	CLEANUP(fold_freep) struct fold *fold = new_fold();
 	struct edge_list edges = { .n = 0 };

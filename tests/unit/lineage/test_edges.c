@@ -119,6 +119,7 @@ static void one_temporary_name_may_have_several_makers(void **state)
 	      "11 wrote /t\n"
 	      "10 wrote /a\n"
 	      "11 made /a\n"
+	      "12 replaced /t\n"
 	      "12 wrote /t\n"
 	      "10 wrote /b\n"
 	      "12 made /b\n");
@@ -162,9 +163,38 @@ static void who_got_the_stream_made_the_content(void **state)
 	      "12 passed-wrote /t\n"
 	      "13 wrote /out\n"
 	      "11 made /out\n"
+	      "10 replaced /t\n"
 	      "14 passed-wrote /t\n"
 	      "13 wrote /out2\n"
 	      "14 made /out2\n");
+}
+
+/* What changes nothing that others see is not kept: a status file may be written again a
+ * million times. */
+static void a_content_that_nobody_used_is_replaced_without_a_trace(void **state)
+{
+	CLEANUP(fold_freep) struct fold *fold = NULL;
+	uint64_t left_out;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(fold_new(&fold), 0);
+	script_play(fold, "fork root pid=10\n"
+			  "fork pid=11 aux=10\n"
+			  "open wc /s pid=10\n"
+			  "open wt /s pid=11 ino=5\n"
+			  "open wt /s pid=10 ino=5\n");
+	n = fold_n_edges(fold, &left_out);
+	for (int i = 0; i < 5; i++)
+		script_play(fold, "open wt /s pid=11 ino=5\n"
+				  "open wt /s pid=10 ino=5\n"
+				  "unlink /s pid=10 ino=5\n"
+				  "open wc /s pid=10\n");
+	assert_int_equal(fold_n_edges(fold, &left_out), n);
+	script_play(fold, "open r /s pid=11 ino=6\n"
+			  "open r /s pid=10 ino=6\n"
+			  "open wt /s pid=11 ino=6\n");
+	assert_int_equal(fold_n_edges(fold, &left_out), n + 2);
 }
 
 static void a_directory_takes_the_makers_along(void **state)
@@ -332,6 +362,7 @@ int main(void)
 		T(one_temporary_name_may_have_several_makers),
 		T(a_process_that_moves_its_own_content_needs_no_more),
 		T(who_got_the_stream_made_the_content),
+		T(a_content_that_nobody_used_is_replaced_without_a_trace),
 		T(a_directory_takes_the_makers_along),
 		T(content_from_before_has_no_maker_and_counts_for_its_name),
 		T(a_link_and_a_removal_keep_the_edges),

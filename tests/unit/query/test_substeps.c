@@ -206,6 +206,29 @@ static void a_reader_comes_after_earlier_writers_only(void **state)
 		 "later: > f\n");
 }
 
+static void what_was_replaced_before_the_read_does_not_count(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "sh loop.sh");
+	program(f, 10, 0, "sh loop.sh");
+	program(f, 11, 10, "make 1");
+	program(f, 12, 10, "append 1");
+	program(f, 13, 10, "use 1");
+	program(f, 14, 10, "make 2");
+	program(f, 15, 10, "use 2");
+	output(f, "tmp", "t");
+	record(f);
+	EDGES(f, { 2, WROTE, 1, 1 }, { 3, WROTE, 1, 2 }, { 4, OWN, 1, 3 },
+	      { 5, WROTE, 1, 4 }, { 5, LINEAGE_EDGE_REPLACED, 1, 4 },
+	      { 6, OWN, 1, 5 });
+	check(f, "make 1: > tmp\n"
+		 "append 1: > tmp\n"
+		 "use 1: tmp > after make 1 append 1\n"
+		 "make 2: > tmp\n"
+		 "use 2: tmp > after make 2\n");
+}
+
 static void a_rename_comes_after_the_maker_of_the_content(void **state)
 {
 	struct fixture *f = *state;
@@ -260,6 +283,7 @@ int main(void)
 		FIXTURE_TEST(
 			forks_count_for_their_program_and_workers_are_grouped),
 		FIXTURE_TEST(a_reader_comes_after_earlier_writers_only),
+		FIXTURE_TEST(what_was_replaced_before_the_read_does_not_count),
 		FIXTURE_TEST(a_rename_comes_after_the_maker_of_the_content),
 		FIXTURE_TEST(old_records_have_the_first_reader_and_writer),
 	};
