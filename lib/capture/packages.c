@@ -93,17 +93,6 @@ void packages_free(struct packages *p)
 	free(p);
 }
 
-static void add_note(struct packages *p, const char *manager, const char *place,
-		     int error)
-{
-	const char *note = pool_printf(
-		&p->pool, "the %s database '%s' cannot be read: %s", manager,
-		place, strerror(-error));
-
-	if (note && p->n_notes < NOTES_MAX)
-		p->notes[p->n_notes++] = note;
-}
-
 /* ---- databases ---- */
 
 /* How a database is read, and which two files change with it. */
@@ -133,6 +122,17 @@ static const struct reader pip_reader = { "pip",
 					  { "", NULL },
 					  "",
 					  pip_database_read };
+
+static void add_note(struct packages *p, const struct reader *reader,
+		     const char *place, int error)
+{
+	const char *note = pool_printf(
+		&p->pool, "the %s database '%s%s' cannot be read: %s",
+		reader->manager, place, reader->source, strerror(-error));
+
+	if (note && p->n_notes < NOTES_MAX)
+		p->notes[p->n_notes++] = note;
+}
 
 /* -ENOENT: there is no such database. */
 static int take_key(const struct reader *reader, const char *place,
@@ -228,7 +228,7 @@ static struct database *open_database(struct packages *p,
 	if (r == -ENOENT || r == -ENOTDIR)
 		return NULL;
 	if (r < 0) {
-		add_note(p, reader->manager, place, r);
+		add_note(p, reader, place, r);
 		return NULL;
 	}
 	db->manager = reader->manager;
@@ -250,6 +250,8 @@ static struct database *system_database(struct packages *p)
 	     i++)
 		p->of_system = open_database(p, &system_readers[i],
 					     p->system.root);
+	if (p->of_system)
+		p->of_system->place = "";
 	p->system_known = true;
 	return p->of_system;
 }

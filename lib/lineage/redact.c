@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <regex.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -34,6 +35,10 @@ struct redact {
 	uint64_t maybe[64]; /* bit set: some secret's first bytes hash there */
 	const char **names; /* more secret names */
 	size_t n_names;
+	const char **allowed; /* names that are never secret */
+	size_t n_allowed;
+	regex_t *patterns;
+	size_t n_patterns;
 	bool all; /* one of them was "*" */
 };
 
@@ -68,6 +73,9 @@ static bool is_secret(const struct redact *r, const char *name, size_t len)
 		name++;
 		len--;
 	}
+	for (size_t i = 0; i < r->n_allowed; i++)
+		if (same_name(name, len, r->allowed[i]))
+			return false;
 	if (r->all && len)
 		return true;
 	for (size_t i = 0; i < r->n_names; i++)
@@ -123,31 +131,63 @@ static const char *secret_value(const struct redact *r, const char *variable)
 	return eq + 1;
 }
 
-static int take_names(struct redact *r, char *const *names, size_t n)
+static int take_names(struct redact *r, char *const *names, size_t n,
+		      const char ***ret, size_t *ret_n)
 {
-	r->names = pool_alloc(&r->pool, (n + 1) * sizeof(*r->names));
-	if (!r->names)
+	const char **list = pool_alloc(&r->pool, (n + 1) * sizeof(*list));
+
+	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		r->names[i] = pool_strdup(&r->pool, names[i]);
-		if (!r->names[i])
+		list[i] = pool_strdup(&r->pool, names[i]);
+		if (!list[i])
 			return -ENOMEM;
-		r->n_names++;
 	}
+	*ret = list;
+	*ret_n = n;
 	return 0;
 }
 
-int redact_new(char *const envp[], char *const *extra_names, size_t n,
-	       struct redact **ret)
+static int take_patterns(struct redact *r, char *const *patterns, size_t n)
+{
+	if (!n)
+		return 0;
+	r->patterns = calloc(n, sizeof(*r->patterns));
+	if (!r->patterns)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		r->n_patterns += regcomp(&r->patterns[r->n_patterns],
+					 patterns[i], REG_EXTENDED) == 0;
+	return 0;
+}
+
+bool redact_check_pattern(const char *pattern, char *text, size_t size)
+{
+	regex_t regex;
+	int r = regcomp(&regex, pattern, REG_EXTENDED);
+
+	if (r == 0)
+		regfree(&regex);
+	else
+		(void)regerror(r, &regex, text, size);
+	return r == 0;
+}
+
+int redact_new_with(const struct redact_options *o, struct redact **ret)
 {
 	CLEANUP(redact_freep) struct redact *r = calloc(1, sizeof(*r));
 	int e;
 
 	if (!r)
 		return -ENOMEM;
-	e = take_names(r, extra_names, n);
-	for (size_t i = 0; e == 0 && envp && envp[i]; i++) {
-		const char *value = secret_value(r, envp[i]);
+	e = take_names(r, o->names, o->n_names, &r->names, &r->n_names);
+	if (e == 0)
+		e = take_names(r, o->allowed, o->n_allowed, &r->allowed,
+			       &r->n_allowed);
+	if (e == 0)
+		e = take_patterns(r, o->patterns, o->n_patterns);
+	for (size_t i = 0; e == 0 && o->envp && o->envp[i]; i++) {
+		const char *value = secret_value(r, o->envp[i]);
 
 		if (value)
 			e = add_secret(r, value);
@@ -161,6 +201,16 @@ int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	return 0;
 }
 
+int redact_new(char *const envp[], char *const *extra_names, size_t n,
+	       struct redact **ret)
+{
+	const struct redact_options options = { .envp = envp,
+						.names = extra_names,
+						.n_names = n };
+
+	return redact_new_with(&options, ret);
+}
+
 int redact_add_value(struct redact *r, const char *value)
 {
 	return strlen(value) < REDACT_VALUE_MIN ? 0 : add_secret(r, value);
@@ -170,6 +220,9 @@ void redact_free(struct redact *r)
 {
 	if (!r)
 		return;
+	for (size_t i = 0; i < r->n_patterns; i++)
+		regfree(&r->patterns[i]);
+	free(r->patterns);
 	map_release(&r->secrets);
 	pool_release(&r->pool);
 	free(r);
@@ -352,8 +405,8 @@ static void next_option(struct redact_scan *scan, size_t pos, size_t *start,
 
 /* ---- texts and words ---- */
 
-void redact_text(const struct redact *r, const char *text, size_t len,
-		 struct str *out)
+static void redact_known(const struct redact *r, const char *text, size_t len,
+			 struct str *out)
 {
 	struct redact_scan scan = { .text = text, .len = len };
 	size_t name_end = 0; /* the name that was read last ends here */
@@ -385,6 +438,56 @@ void redact_text(const struct redact *r, const char *text, size_t len,
 			name_end = i;
 	}
 	str_add(out, text + copied, len - copied);
+}
+
+/* Appends the text without what matches the pattern. */
+static void redact_pattern(const regex_t *pattern, const char *text, size_t len,
+			   struct str *out)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		regmatch_t m = { .rm_so = (regoff_t)at,
+				 .rm_eo = (regoff_t)len };
+
+		if (regexec(pattern, text, 1, &m,
+			    REG_STARTEND | (at ? REG_NOTBOL : 0)) != 0)
+			break;
+		/* An empty match is not a secret. */
+		if (m.rm_eo == m.rm_so) {
+			str_add(out, text + at, (size_t)m.rm_so + 1 - at);
+			at = (size_t)m.rm_so + 1;
+			continue;
+		}
+		str_add(out, text + at, (size_t)m.rm_so - at);
+		str_adds(out, REDACTED);
+		at = (size_t)m.rm_eo;
+	}
+	if (at < len)
+		str_add(out, text + at, len - at);
+}
+
+void redact_text(const struct redact *r, const char *text, size_t len,
+		 struct str *out)
+{
+	CLEANUP(str_release) struct str clean = STR_INIT;
+
+	if (!r->n_patterns) {
+		redact_known(r, text, len, out);
+		return;
+	}
+	redact_known(r, text, len, &clean);
+	for (size_t i = 0; i < r->n_patterns; i++) {
+		struct str next = STR_INIT;
+
+		redact_pattern(&r->patterns[i], str_cstr(&clean), clean.len,
+			       &next);
+		next.failed |= clean.failed;
+		str_release(&clean);
+		clean = next;
+	}
+	str_add(out, clean.data, clean.len);
+	out->failed |= clean.failed;
 }
 
 /* Is the word an option like "-c" or "-lc", which a script follows? */

@@ -12,13 +12,14 @@
  *	  PEM private keys, web hooks of Slack and Discord
  *	- values (8 characters or more) of environment variables whose names
  *	  mark a secret, wherever they appear
+ *	- what matches a pattern of the user
  *
  * Names that are only similar stay: --tokenizer, --num-tokens, --keys, --key-frames,
  * --pad-token, TOKENIZERS_PARALLELISM.  The same letters with another meaning stay as
  * well: docker run -p 80:80 -u 1000:1000, mkdir -p, python -u.  The lists are tables in
  * redact_name.c, redact_token.c and redact_program.c.
  *
- * Time is linear in the text.  A redactor is read-only once made, so threads may share
+ * Time is linear in the text, except for patterns.  A redactor is read-only once made, so threads may share
  * it; it copies what it needs of the environment. */
 #ifndef ROAR_LINEAGE_REDACT_H
 #define ROAR_LINEAGE_REDACT_H
@@ -41,7 +42,24 @@ enum { REDACT_VALUE_MIN = 8 }; /* shorter values are too common for patterns */
  * line. */
 int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	       struct redact **ret);
+
+/* The same with all that can be set. */
+struct redact_options {
+	char *const *envp;
+	char *const *names; /* more secret names */
+	size_t n_names;
+	char *const *allowed; /* names that are never secret, also with "*" */
+	size_t n_allowed;
+	char *const *patterns; /* extended regular expressions (regex(7)) of texts
+				* that are secret; ignored if not valid */
+	size_t n_patterns;
+};
+
+int redact_new_with(const struct redact_options *options, struct redact **ret);
 void redact_free(struct redact *redact);
+
+/* Is it a pattern that redact_options can have?  Else the reason, in `text`. */
+bool redact_check_pattern(const char *pattern, char *text, size_t size);
 
 /* Adds a text that is a secret wherever it appears; a shorter one than REDACT_VALUE_MIN is
  * ignored.  Only before other threads use the redactor.  0 or -ENOMEM. */

@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/quote.h"
 #include "base/vec.h"
+#include "lineage/redact.h"
 #include "project/config_file.h"
 
 /* ---- putting values into the struct ---- */
@@ -148,6 +149,20 @@ static int apply_omit_names(struct config *c, const struct toml_value *v,
 	return 0;
 }
 
+static int apply_redact_allow(struct config *c, const struct toml_value *v,
+			      size_t arg)
+{
+	(void)arg;
+	return copy_strings(v, &c->redact_allowed, &c->n_redact_allowed);
+}
+
+static int apply_redact_patterns(struct config *c, const struct toml_value *v,
+				 size_t arg)
+{
+	(void)arg;
+	return copy_strings(v, &c->redact_patterns, &c->n_redact_patterns);
+}
+
 static int apply_omit_values(struct config *c, const struct toml_value *v,
 			     size_t arg)
 {
@@ -274,6 +289,14 @@ const struct config_key config_keys[] = {
 	  "more names of options and variables with secret values (* "
 	  "for all)",
 	  apply_redact_names, 0 },
+	{ "redact.patterns", CONFIG_STRINGS, "[]", NULL,
+	  "extended regular expressions of texts that are secret wherever they "
+	  "appear",
+	  apply_redact_patterns, 0 },
+	{ "redact.allow", CONFIG_STRINGS, "[]", NULL,
+	  "names of options and variables whose values are not secret, although "
+	  "they look so",
+	  apply_redact_allow, 0 },
 	{ "registration.public_by_default", CONFIG_BOOL, "false", NULL,
 	  "publish lineage for everybody (no effect yet: nothing is published)",
 	  apply_nothing, 0 },
@@ -380,6 +403,20 @@ static int check_size(const struct config_key *key, const char *text,
 			 key->name, str_cstr(&shown));
 }
 
+static int check_pattern(const struct config_key *key, const char *pattern,
+			 struct roar_error *err)
+{
+	CLEANUP(str_release) struct str shown = STR_INIT;
+	char why[128];
+
+	if (redact_check_pattern(pattern, why, sizeof(why)))
+		return 0;
+	quote_printable_cut(&shown, pattern, 100);
+	return error_set(err, -EINVAL,
+			 "%s has '%s', which is not a regular expression: %s",
+			 key->name, str_cstr(&shown), why);
+}
+
 static int check_strings(const struct config_key *key,
 			 const struct toml_value *array, struct roar_error *err)
 {
@@ -392,6 +429,8 @@ static int check_strings(const struct config_key *key,
 					 "type %s",
 					 key->name, toml_type_name(v->type));
 		r = check_word(key, v->string, err);
+		if (r == 0 && key->apply == apply_redact_patterns)
+			r = check_pattern(key, v->string, err);
 		if (r < 0)
 			return r;
 	}
@@ -547,10 +586,35 @@ void config_release(struct config *c)
 	free_strings(c->ignore_paths, c->n_ignore_paths);
 	free_strings(c->redact_names, c->n_redact_names);
 	free_strings(c->redact_values, c->n_redact_values);
+	free_strings(c->redact_allowed, c->n_redact_allowed);
+	free_strings(c->redact_patterns, c->n_redact_patterns);
 	free_strings(c->env, c->n_env);
 	free_strings(c->mistakes, c->n_mistakes);
 	free(c->tracer);
 	free(c->proxy_upstream);
 	free(c->proxy_region);
 	*c = (struct config){ 0 };
+}
+
+int config_redact_new(const struct config *c, char *const *envp,
+		      struct redact **ret)
+{
+	const struct redact_options options = {
+		.envp = envp,
+		.names = c->redact_names,
+		.n_names = c->n_redact_names,
+		.allowed = c->redact_allowed,
+		.n_allowed = c->n_redact_allowed,
+		.patterns = c->redact_patterns,
+		.n_patterns = c->n_redact_patterns,
+	};
+	CLEANUP(redact_freep) struct redact *redact = NULL;
+	int r = redact_new_with(&options, &redact);
+
+	for (size_t i = 0; r == 0 && i < c->n_redact_values; i++)
+		r = redact_add_value(redact, c->redact_values[i]);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(redact);
+	return 0;
 }

@@ -70,6 +70,10 @@ struct config {
 	 * names */
 	char **redact_names;
 	size_t n_redact_names;
+	char **redact_allowed; /* redact.allow: names that are not secret */
+	size_t n_redact_allowed;
+	char **redact_patterns; /* redact.patterns */
+	size_t n_redact_patterns;
 	char **redact_values; /* registration.omit.secrets.values */
 	size_t n_redact_values;
 	bool omit; /* registration.omit.enabled */
@@ -83,5 +87,10 @@ struct config {
 /* Reads DIR/config.toml; missing and invalid settings get their defaults.  0 or -ENOMEM. */
 int config_load(const char *dir, struct config *ret);
 void config_release(struct config *c);
+
+/* A redactor for the secrets of this environment (may be NULL) and of the settings. */
+struct redact;
+int config_redact_new(const struct config *c, char *const *envp,
+		      struct redact **ret);
 
 #endif

@@ -175,8 +175,7 @@ static bool is_environment_same(struct restore *r)
 	for (size_t i = 0; envp[i]; i++)
 		str_add(&block, envp[i], strlen(envp[i]) + 1);
 	if (str_error(&block) < 0 ||
-	    redact_new(envp, config->redact_names, config->n_redact_names,
-		       &redact) < 0 ||
+	    config_redact_new(config, envp, &redact) < 0 ||
 	    process_environments_new(redact, &set) < 0)
 		return false;
 	process_environments_add(set, 1, "", block.data, block.len);

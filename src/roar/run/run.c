@@ -86,12 +86,9 @@ int run_init(struct run *run, struct project *project,
 	run->scratch_event = calloc(1, EVENT_SIZE_MAX);
 	if (!run->scratch_event)
 		return -ENOMEM;
-	r = redact_new(options->envp ? options->envp : environ,
-		       project->config.redact_names,
-		       project->config.n_redact_names, &run->redact);
-	for (size_t i = 0; r == 0 && i < project->config.n_redact_values; i++)
-		r = redact_add_value(run->redact,
-				     project->config.redact_values[i]);
+	r = config_redact_new(&project->config,
+			      options->envp ? options->envp : environ,
+			      &run->redact);
 	if (r == 0)
 		r = fold_new(&run->fold);
 	if (r == 0)

@@ -82,11 +82,8 @@ static int fill_command(struct recording *r)
 	CLEANUP(str_release) struct str json = STR_INIT;
 	CLEANUP(str_release) struct str message = STR_INIT;
 	const struct config *config = &r->t->project->config;
-	int e = redact_new(environ, config->redact_names,
-			   config->n_redact_names, &r->redact);
+	int e = config_redact_new(config, environ, &r->redact);
 
-	for (size_t i = 0; e == 0 && i < config->n_redact_values; i++)
-		e = redact_add_value(r->redact, config->redact_values[i]);
 	if (e == 0)
 		e = redact_words(r->redact, r->step->argv, &r->pool, &r->argv);
 	if (e < 0)

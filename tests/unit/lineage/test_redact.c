@@ -452,6 +452,72 @@ static void long_arguments_take_linear_time(void **state)
 	}
 }
 
+static struct redact *make_with(char *const *allowed, size_t n_allowed,
+				char *const *patterns, size_t n_patterns)
+{
+	const struct redact_options options = { .envp = environment,
+						.allowed = allowed,
+						.n_allowed = n_allowed,
+						.patterns = patterns,
+						.n_patterns = n_patterns };
+	struct redact *r = NULL;
+
+	assert_int_equal(redact_new_with(&options, &r), 0);
+	return r;
+}
+
+static void patterns_of_the_user_are_secret(void **state)
+{
+	static char *patterns[] = { "corp-[0-9]+", "(", "^x*" };
+	CLEANUP(redact_freep)
+	struct redact *r = make_with(NULL, 0, patterns, 3);
+	CLEANUP(str_release) struct str out = STR_INIT;
+	static const char text[] = "a corp-1 corp- corp-22";
+	char why[100];
+
+	(void)state;
+	redact_text(r, text, strlen(text), &out);
+	assert_string_equal(str_cstr(&out), "a " R " corp- " R);
+	assert_true(redact_check_pattern(patterns[0], why, sizeof(why)));
+	assert_false(redact_check_pattern(patterns[1], why, sizeof(why)));
+}
+
+static void allowed_names_are_not_secret(void **state)
+{
+	static char *allowed[] = { "db-password" };
+	CLEANUP(redact_freep) struct redact *r = make_with(allowed, 1, NULL, 0);
+	CLEANUP(str_release) struct str out = STR_INIT;
+	static const char text[] =
+		"DB_PASSWORD=correct --password horse correct horse battery";
+
+	(void)state;
+	redact_text(r, text, strlen(text), &out);
+	assert_string_equal(str_cstr(&out), "DB_PASSWORD=correct --password " R
+					    " correct horse battery");
+}
+
+static void check_variable(const char *entry, const char *expected)
+{
+	CLEANUP(redact_freep) struct redact *r = make();
+	CLEANUP(str_release) struct str out = STR_INIT;
+
+	redact_variable(r, entry, strlen(entry), &out);
+	assert_string_equal(str_cstr(&out), expected);
+}
+
+static void values_of_secret_variables_are_replaced(void **state)
+{
+	(void)state;
+	check_variable("MY_TOKEN=a b \"c\"", "MY_TOKEN=" R);
+	check_variable("some_key=abc", "some_key=" R);
+	check_variable("tokenizers_parallelism=false",
+		       "tokenizers_parallelism=false");
+	check_variable("USE_TOKEN=true", "USE_TOKEN=true");
+	check_variable("EMPTY_TOKEN=", "EMPTY_TOKEN=");
+	check_variable("FLAGS=--x correct horse battery", "FLAGS=--x " R);
+	check_variable("no equals sign", "no equals sign");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +537,9 @@ int main(void)
 		cmocka_unit_test(a_star_makes_every_name_secret),
 		cmocka_unit_test(words_without_secrets_are_shared),
 		cmocka_unit_test(long_arguments_take_linear_time),
+		cmocka_unit_test(patterns_of_the_user_are_secret),
+		cmocka_unit_test(allowed_names_are_not_secret),
+		cmocka_unit_test(values_of_secret_variables_are_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
