@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 struct owner_builder;
+struct owner_index;
 struct pool;
 struct str;
 
@@ -32,10 +33,12 @@ int conda_database_read(const char *prefix, struct owner_builder *b);
  * *.egg, *.egg-link. */
 int pip_database_read(const char *site, struct owner_builder *b);
 
-/* Asks `rpm -qf` about `n` files at once, with a time limit.  -ENOENT: there is no such
- * program; -ETIME: it did not answer, for example because the database is locked. */
-int rpm_database_ask(const char *const *paths, size_t n,
-		     struct owner_builder *b);
+/* Asks the program `rpm` which packages own `n` files, and adds all files of these and of
+ * the packages that `known` has (may be NULL).  A file without owner belongs to a package
+ * without a name.  -ENOENT: there is no such program; -ETIME: it did not answer in time,
+ * for example because the database is locked. */
+int rpm_database_ask(const struct owner_index *known, const char *const *paths,
+		     size_t n, struct owner_builder *b);
 
 /* The name and the version in a package.json, in the pool; "" when it has none.  -EBADMSG
  * when it is not JSON. */

@@ -22,7 +22,7 @@ enum {
 	DATABASES_MAX = 64, /* more site-packages directories are ignored */
 	PLACES_MAX = 1 << 18, /* directories remembered */
 	NOTES_MAX = 8,
-	SYSTEM_FILES_MAX = 20000, /* asked of rpm */
+	ASKED_MAX = 4000, /* files, of rpm */
 };
 
 /* One package database. */
@@ -58,6 +58,10 @@ struct packages {
 	size_t n_databases;
 	struct database *of_system; /* NULL: not looked for, or there is none */
 	bool system_known;
+	const struct reader *rpm;
+	bool by_rpm; /* `of_system` is RPM's: unknown files are asked for */
+	const char **asked; /* files that its index does not have */
+	size_t n_asked, cap_asked;
 	struct place *last; /* of the last file */
 	const char *notes[NOTES_MAX];
 	size_t n_notes;
@@ -85,6 +89,7 @@ void packages_free(struct packages *p)
 		owner_index_free(p->databases[i]->index);
 		free(p->databases[i]->n_files);
 	}
+	free(p->asked);
 	map_release(&p->places);
 	map_release(&p->by_place);
 	map_release(&p->npm);
@@ -112,6 +117,29 @@ static const struct reader system_readers[] = {
 	  { "/lib/apk/db/installed", NULL },
 	  "/lib/apk/db/installed",
 	  apk_database_read },
+};
+
+/* Its packages are read when it is known of which files. */
+static int read_nothing(const char *source, struct owner_builder *b)
+{
+	(void)source;
+	(void)b;
+	return 0;
+}
+
+static const struct reader rpm_readers[] = {
+	{ "rpm",
+	  { "/var/lib/rpm/rpmdb.sqlite", NULL },
+	  "/var/lib/rpm",
+	  read_nothing },
+	{ "rpm",
+	  { "/usr/lib/sysimage/rpm/rpmdb.sqlite", NULL },
+	  "/usr/lib/sysimage/rpm",
+	  read_nothing },
+	{ "rpm",
+	  { "/var/lib/rpm/Packages", NULL },
+	  "/var/lib/rpm",
+	  read_nothing },
 };
 
 static const struct reader conda_reader = { "conda",
@@ -250,6 +278,14 @@ static struct database *system_database(struct packages *p)
 	     i++)
 		p->of_system = open_database(p, &system_readers[i],
 					     p->system.root);
+	for (size_t i = 0;
+	     !p->system_known && !p->of_system && i < ARRAY_SIZE(rpm_readers);
+	     i++) {
+		p->of_system = open_database(p, &rpm_readers[i],
+					     p->system.root);
+		p->by_rpm = p->of_system != NULL;
+		p->rpm = &rpm_readers[i];
+	}
 	if (p->of_system)
 		p->of_system->place = "";
 	p->system_known = true;
@@ -484,6 +520,18 @@ static struct place *place_of_file(struct packages *p, const char *path,
 	return slash ? place_of(p, path, (size_t)(slash - path)) : NULL;
 }
 
+static void ask_later(struct packages *p, const char *path, size_t len)
+{
+	const char **slot;
+
+	if (p->n_asked == ASKED_MAX)
+		return;
+	slot = VEC_PUSH(p->asked, p->n_asked, p->cap_asked);
+	if (slot)
+		*slot = pool_dup(&p->pool, path, len);
+	p->n_asked -= slot && !*slot;
+}
+
 void packages_add(struct packages *p, const char *path, size_t len)
 {
 	struct place *place = place_of_file(p, path, len);
@@ -500,6 +548,8 @@ void packages_add(struct packages *p, const char *path, size_t len)
 		place->npm->n_files++;
 	else
 		place->n_unowned++;
+	if (number < 0 && p->by_rpm && place->databases[0] == p->of_system)
+		ask_later(p, path, len);
 }
 
 bool packages_owner(struct packages *p, const char *path, size_t len,
@@ -514,6 +564,81 @@ bool packages_owner(struct packages *p, const char *path, size_t len,
 	*ret_manager = db->manager;
 	*ret_version = owner_index_package(db->index, number).version;
 	return true;
+}
+
+/* ---- RPM ---- */
+
+/* The new index has what was known and what was asked for; its packages are those of the
+ * old one and more, so the counts are taken along by name. */
+static void replace_index(struct packages *p, struct owner_index *fresh)
+{
+	struct database *db = p->of_system;
+	uint32_t *n_files = calloc(owner_index_count(fresh) + 1,
+				   sizeof(*n_files));
+
+	if (!n_files) {
+		owner_index_free(fresh);
+		return;
+	}
+	for (size_t i = 0; i < owner_index_count(db->index); i++) {
+		const char *name = owner_index_package(db->index, (int)i).name;
+
+		for (size_t k = 0;
+		     db->n_files[i] && k < owner_index_count(fresh); k++)
+			if (strcmp(owner_index_package(fresh, (int)k).name,
+				   name) == 0) {
+				n_files[k] += db->n_files[i];
+				break;
+			}
+	}
+	for (size_t i = 0; i < p->n_asked; i++) {
+		int number = owner_index_find(fresh, p->asked[i],
+					      strlen(p->asked[i]));
+
+		if (number >= 0)
+			n_files[number]++;
+	}
+	owner_index_free(db->index);
+	free(db->n_files);
+	db->index = fresh;
+	db->n_files = n_files;
+}
+
+static int ask_rpm(struct packages *p, struct owner_index **ret)
+{
+	CLEANUP(owner_builder_freep) struct owner_builder *b = NULL;
+	CLEANUP(str_release) struct str name = STR_INIT;
+	struct owner_key key;
+	int r = take_key(p->rpm, p->system.root, &key);
+
+	if (r == 0)
+		r = owner_builder_new(&b);
+	if (r == 0)
+		r = rpm_database_ask(p->of_system->index, p->asked, p->n_asked,
+				     b);
+	if (r == 0)
+		r = owner_builder_end(b, &key, ret);
+	if (r < 0 || !p->system.cache || !is_settled(&key))
+		return r;
+	cache_name(p, p->rpm, p->system.root, &name);
+	if (str_error(&name) == 0)
+		owner_index_save(*ret, name.data);
+	return 0;
+}
+
+static void finish_rpm(struct packages *p)
+{
+	struct owner_index *fresh;
+	int r;
+
+	if (!p->n_asked)
+		return;
+	r = ask_rpm(p, &fresh);
+	if (r == 0)
+		replace_index(p, fresh);
+	else
+		add_note(p, p->rpm, p->system.root, r);
+	p->n_asked = 0;
 }
 
 /* ---- the document ---- */
@@ -558,7 +683,7 @@ static void collect_database(const struct packages *p,
 
 		if (package.editable)
 			n += count_below(p, package.location);
-		u = n ? VEC_PUSH(l->list, l->n, l->cap) : NULL;
+		u = n && *package.name ? VEC_PUSH(l->list, l->n, l->cap) : NULL;
 		if (!u)
 			continue;
 		if (!package.editable)
@@ -632,6 +757,7 @@ bool packages_write(struct packages *p, struct json *json)
 {
 	CLEANUP(release_list) struct used_list l = { 0 };
 
+	finish_rpm(p);
 	for (size_t i = 0; i < p->n_databases; i++)
 		collect_database(p, p->databases[i], &l);
 	collect_npm(p, &l);

@@ -92,6 +92,59 @@ static void apk_owns_files_of_the_system(void **state)
 		     "\"arch\":\"x86_64\",\"n_files\":2");
 }
 
+/* A program in place of rpm: "known" owns /usr/lib/a.so, and its second call lists it. */
+static const char fake_rpm[] =
+	"#!/bin/sh\necho called >> \"$RPM_CALLS\"\n"
+	"[ \"$RPM_HANGS\" ] && exec sleep 100\n"
+	"if [ $1 = -qf ]; then\n"
+	"  for f; do case $f in *a.so) echo known;; *d) echo second;; esac; done\n"
+	"  echo 'file /usr/lib/b.so is not owned by any package'\n"
+	"else for p; do case $p in\n"
+	"  known) printf 'known\\t1.0-1.fc40\\tx86_64\\t/usr/lib/a.so\\n';;\n"
+	"  second) printf 'second\\t2-1\\tnoarch\\t/usr/bin/d\\n';;\n"
+	"  esac; done; fi\n";
+
+static void use_fake_rpm(struct tree *t)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+
+	tree_write(t, "var/lib/rpm/rpmdb.sqlite", "x");
+	tree_write(t, "bin/rpm", fake_rpm);
+	assert_int_equal(chmod(tree_path(t, "bin/rpm"), 0755), 0);
+	str_addf(&path, "%s:/usr/bin:/bin", tree_path(t, "bin"));
+	assert_int_equal(setenv("PATH", str_cstr(&path), 1), 0);
+	assert_int_equal(setenv("RPM_CALLS", tree_path(t, "calls"), 1), 0);
+}
+
+static void rpm_is_asked_for_files_of_the_system(void **state)
+{
+	struct tree *t = *state;
+
+	use_fake_rpm(t);
+	assert_string_equal(
+		document(t, NULL,
+			 "/usr/lib/a.so /usr/lib/b.so /home/x /usr/bin/d"),
+		"{\"packages\":[{\"manager\":\"rpm\",\"name\":\"known\","
+		"\"version\":\"1.0-1.fc40\",\"arch\":\"x86_64\","
+		"\"n_files\":1},{\"manager\":\"rpm\",\"name\":\"second\","
+		"\"version\":\"2-1\",\"arch\":\"noarch\",\"n_files\":1}]}");
+}
+
+static void rpm_that_hangs_or_is_missing_is_a_note(void **state)
+{
+	struct tree *t = *state;
+
+	use_fake_rpm(t);
+	assert_int_equal(setenv("RPM_HANGS", "1", 1), 0);
+	document(t, NULL, "/usr/lib/a.so");
+	check_has(t, "cannot be read: Timer expired");
+	assert_int_equal(unsetenv("RPM_HANGS"), 0);
+	assert_int_equal(setenv("PATH", t->dir, 1), 0);
+	document(t, NULL, "/usr/lib/a.so");
+	check_has(t, "\"notes\":[\"the rpm database '");
+	assert_int_equal(setenv("PATH", "/usr/bin:/bin", 1), 0);
+}
+
 static void pip_owns_what_its_records_list(void **state)
 {
 	struct tree *t = *state;
@@ -337,6 +390,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(dpkg_owns_files_of_the_system),
 		TEST(apk_owns_files_of_the_system),
+		TEST(rpm_is_asked_for_files_of_the_system),
+		TEST(rpm_that_hangs_or_is_missing_is_a_note),
 		TEST(pip_owns_what_its_records_list),
 		TEST(an_editable_package_counts_its_source),
 		TEST(conda_owns_its_prefix),
