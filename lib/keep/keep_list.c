@@ -23,8 +23,7 @@ struct walk {
 
 static int open_folder(int at, const char *name, DIR **ret)
 {
-	int fd = openat(at, name,
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;

@@ -152,6 +152,7 @@ def test_a_link_that_changed_is_found_and_not_used(step):
     assert not step.exists("new")
     damaged = step.json("objects", "verify", code=1)["damaged"]
     assert [d["blake3"] for d in damaged] == [name]
+    os.unlink(step.path("model.pt"))
     step.write("model.pt", "data\n")
     step("keep", "model.pt")
     step("objects", "verify")

@@ -198,10 +198,11 @@ static int read_command(struct pool *pool, const struct store_job *job,
 				 "observe: type it again, %.300s",
 				 operands[0], job->command);
 	if (!strcmp(job->tracer, "python"))
-		return error_set(err, -EINVAL,
-				 "step '%s' is a block of a Python process, not a "
-				 "command: run its program again",
-				 operands[0]);
+		return error_set(
+			err, -EINVAL,
+			"step '%s' is a block of a Python process, not a "
+			"command: run its program again",
+			operands[0]);
 	r = argv_json_decode(pool, job->argv, &stored, &n);
 	if (r < 0 || n == 0)
 		return error_set(err, -EBADMSG,

@@ -82,10 +82,12 @@ static void list_shows_all_and_warns_of_strange_keys(void **state)
 
 	(void)state;
 	assert_int_equal(scene_run("config", &out), 0);
-	assert_non_null(strstr(out.data, "output.quiet                          false "
-					 "       set      print nothing"));
-	assert_non_null(strstr(out.data, "hash.run                              []    "
-					 "       default  more digests"));
+	assert_non_null(strstr(out.data,
+			       "output.quiet                          false "
+			       "       set      print nothing"));
+	assert_non_null(strstr(out.data,
+			       "hash.run                              []    "
+			       "       default  more digests"));
 	assert_non_null(
 		strstr(out.data,
 		       "line 6: 'other.x' is not a setting of roar and has no "
