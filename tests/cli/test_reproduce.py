@@ -1,10 +1,13 @@
 """`roar reproduce`: what was made is made again, in a new directory."""
 
+import functools
+import http.server
 import json
 import os
 import shutil
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -19,10 +22,11 @@ MODEL, NOISE, STATE, METRICS, WAIT, LONG, OUTSIDE = (
 def make_project(place):
     """Nine recorded runs that the tests share."""
     place.git("init", "-q")
-    place.write(".gitignore", "raw.csv\nstate\n", age=0)
+    place.write(".gitignore", "raw.csv\nstate\nfetched\n", age=0)
     place.write("prep.sh", "cat \"$1\"\n", age=0)
     place.write("wait.sh", "if [ \"$WAIT_AT\" ]; then\n"
-                "  touch \"$WAIT_AT\"; sleep 100\nfi\necho ok > waited\n",
+                # No child that would take Ctrl-C for itself.
+                "  : > \"$WAIT_AT\"; exec sleep 100\nfi\necho ok > waited\n",
                 age=0)
     place.commit()
     place.git("init", "-q", "--bare", os.path.join(place.base, "origin.git"))
@@ -246,6 +250,48 @@ def test_a_link_that_a_step_made_leads_nowhere(made, new):
         database.execute("UPDATE paths SET path = ? WHERE id = ?",
                          (made.path("raw.csv"), path[0]))
         database.close()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(name="served")
+def fixture_served(made):
+    """The URL of a directory."""
+    folder = os.path.join(made.base, "served")
+    os.makedirs(folder, exist_ok=True)
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/", folder
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_input_is_fetched_from_where_it_came(made, new, served):
+    url, folder = served
+    with open(os.path.join(folder, "fetched"), "w", encoding="utf-8") as f:
+        f.write("of a server\n")
+    if "built without" in made("get", url + "fetched", code=None).err:
+        pytest.skip("this roar has no transfers")
+    made.sh("tr a-z A-Z < fetched > upper")
+    os.unlink(made.path("fetched"))
+    [step] = [s for s in made.json("reproduce", "upper")["inputs"]]
+    assert step["source"] == "fetch" and step["from"] == url + "fetched"
+    again(made, "upper", new)
+    with open(os.path.join(new, "upper"), encoding="utf-8") as f:
+        assert f.read() == "OF A SERVER\n"
+    shutil.rmtree(new)
+    # What is there by now is another content.
+    with open(os.path.join(folder, "fetched"), "w", encoding="utf-8") as f:
+        f.write("of a robber\n")
+    err = again(made, "upper", new, code=1).err
+    assert "an input cannot be fetched" in err
+    assert "1 of 2 steps have run" in err
 
 
 def test_the_script_does_the_same_without_roar(made, new):
