@@ -90,6 +90,9 @@ struct absent_command {
 	const char *name;
 	/* A sentence about what to do instead; NULL: none. */
 	const char *instead;
+	/* The right usage of a command that needs a server, which there is not: a
+	 * failure, not wrong usage. */
+	bool needs_server;
 };
 
 struct program {

@@ -66,6 +66,19 @@ static int print_version(void)
 
 /* ---- what is not a command ---- */
 
+static int refuse_absent(const struct absent_command *a)
+{
+	const char *colon = a->instead ? ": " : "";
+	const char *instead = a->instead ? a->instead : "";
+
+	if (a->needs_server)
+		return cli_fail("'%s %s' needs a lineage server, which does "
+				"not exist yet in this version%s%s",
+				selected->name, a->name, colon, instead);
+	return cli_usage(NULL, "'%s %s' is not part of this version%s%s",
+			 selected->name, a->name, colon, instead);
+}
+
 static int refuse_unknown(const char *word)
 {
 	CLEANUP(str_release) struct str shown = STR_INIT;
@@ -75,12 +88,7 @@ static int refuse_unknown(const char *word)
 	for (const struct absent_command *a = selected->absent; a && a->name;
 	     a++)
 		if (!strcmp(a->name, word))
-			return cli_usage(NULL,
-					 "'%s %s' is not part of this version"
-					 "%s%s",
-					 selected->name, word,
-					 a->instead ? ": " : "",
-					 a->instead ? a->instead : "");
+			return refuse_absent(a);
 	quote_printable_cut(&shown, word, 200);
 	for (size_t i = 0; selected->commands[i] && word[0] != '-'; i++)
 		suggest_offer(&s, selected->commands[i]->name);

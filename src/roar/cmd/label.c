@@ -314,6 +314,10 @@ static int run(const struct args *args)
 	size_t action = 0;
 	int r;
 
+	if (!strcmp(args->operands[0], "sync"))
+		return cli_fail("'roar label sync' needs a lineage server, "
+				"which does not exist yet in this version: "
+				"labels stay in the project's .roar directory");
 	while (strcmp(actions[action].name, args->operands[0]) != 0)
 		action++;
 	r = view_open(&v, actions[action].writes ? 0 : STORE_READONLY);
@@ -326,6 +330,7 @@ static int run(const struct args *args)
 }
 
 static const struct option_spec options[] = {
+	{ .name = "dry-run", .help = "sync: say what would be sent" },
 	{ .name = "json", .help = "print JSON (show, history)" },
 	{ 0 },
 };
@@ -339,6 +344,10 @@ static const struct verb_spec verbs[] = {
 	{ "show", "ENTITY TARGET", "print the labels", "json" },
 	{ "history", "ENTITY TARGET", "print all versions, oldest first",
 	  "json" },
+	{ "sync", "[ENTITY] [TARGET]",
+	  "send labels to a lineage server, which does not exist yet in this "
+	  "version",
+	  "dry-run json" },
 	{ 0 },
 };
 

@@ -297,6 +297,11 @@ const struct config_key config_keys[] = {
 	  "names of options and variables whose values are not secret, although "
 	  "they look so",
 	  apply_redact_allow, 0 },
+	{ "glaas.url", CONFIG_WORD, "\"none\"", NULL,
+	  "URL of a lineage server (no effect yet: there is none)",
+	  apply_nothing, 0 },
+	{ "glaas.web_url", CONFIG_WORD, "\"none\"", NULL,
+	  "URL of its pages (no effect yet)", apply_nothing, 0 },
 	{ "registration.public_by_default", CONFIG_BOOL, "false", NULL,
 	  "publish lineage for everybody (no effect yet: nothing is published)",
 	  apply_nothing, 0 },
