@@ -120,8 +120,7 @@ static int visit_job(struct walk *w, struct visit this, struct roar_error *err)
 	size_t n;
 	int r;
 
-	r = store_files(q->store, q->pool, this.job->id, false, &files, &n,
-			err);
+	r = store_sources(q->store, q->pool, this.job->id, &files, &n, err);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		if (files[i].role == LINEAGE_INPUT)
 			r = list_input(w, &files[i], &this, false, err);
@@ -137,10 +136,13 @@ int ancestry_walk(struct query *q, const struct store_job *job, unsigned flags,
 {
 	struct walk w = { .query = q, .flags = flags };
 	struct ancestor *copy = NULL;
-	int r = visit_later(&w, job, 1);
+	int snapshot = store_snapshot_begin(q->store, err);
+	int r = snapshot < 0 ? snapshot : visit_later(&w, job, 1);
 
 	for (size_t i = 0; r >= 0 && i < w.n_queue; i++)
 		r = visit_job(&w, w.queue[i], err);
+	if (snapshot > 0)
+		store_snapshot_end(q->store);
 	if (r >= 0) {
 		copy = pool_alloc(q->pool, (w.n_found + 1) * sizeof(*copy));
 		r = copy ? 0 : -ENOMEM;

@@ -28,7 +28,7 @@ struct ancestor {
 
 enum ancestry_flags {
 	ANCESTRY_DEEP = 1 << 0, /* also the inputs of the jobs that made them */
-	ANCESTRY_ALL_USES = 1 << 1, /* an input once for each job that uses it */
+	ANCESTRY_ALL_USES = 1 << 1, /* an input once for each of its users */
 };
 
 /* All inputs of `job`.  Those of one job are next to each other.  The list is in the pool of

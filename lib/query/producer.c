@@ -156,6 +156,14 @@ static int read_uses(struct query *q, struct pool *pool,
 	return 0;
 }
 
+static bool has_output(const struct excerpt *e)
+{
+	for (size_t i = 1; i < e->n_files; i++)
+		if (e->files[i].is_output)
+			return true;
+	return false;
+}
+
 static int find_id(const struct excerpt *e, int64_t *ret)
 {
 	CLEANUP(graph_freep) struct graph *g = NULL;
@@ -179,7 +187,8 @@ int producer_find(struct query *q, const struct store_file *row,
 
 	*ret = NULL;
 	r = read_uses(q, &scratch, row, &e, err);
-	if (r >= 0)
+	/* Most content comes from outside: no graph is needed to tell. */
+	if (r >= 0 && has_output(&e))
 		r = find_id(&e, &id);
 	return r < 0 || !id ? r : query_job(q, id, ret, err);
 }

@@ -299,6 +299,21 @@ void store_rollback(struct store *s)
 	forget(s);
 }
 
+int store_snapshot_begin(struct store *s, struct roar_error *err)
+{
+	if (!sqlite3_get_autocommit(s->db))
+		return 0;
+	int r = store_exec(s, "BEGIN", err);
+
+	return r < 0 ? r : 1;
+}
+
+void store_snapshot_end(struct store *s)
+{
+	/* It has read only: there is nothing that could fail to be kept. */
+	(void)store_exec(s, "COMMIT", NULL);
+}
+
 int store_must_write(struct store *s, struct roar_error *err)
 {
 	if (!sqlite3_get_autocommit(s->db))

@@ -47,6 +47,11 @@ int store_begin(struct store *s, struct roar_error *err);
 int store_commit(struct store *s, struct roar_error *err);
 void store_rollback(struct store *s);
 
+/* From here to store_snapshot_end() all readings see one state of the database, and thousands
+ * of them need no lock each.  1; 0: a transaction is under way already, do not end it. */
+int store_snapshot_begin(struct store *s, struct roar_error *err);
+void store_snapshot_end(struct store *s);
+
 /* ---- sessions: everything since the last reset ---- */
 
 struct store_session {
@@ -341,6 +346,12 @@ typedef int store_file_visit(void *data, const struct store_file *file,
 			     struct roar_error *err);
 int store_files_walk(struct store *s, int64_t job_id, store_file_visit *visit,
 		     void *data, struct roar_error *err);
+
+/* What a job was made from: its kept inputs, then the kept outputs that it renamed or
+ * linked; each in the order of store_files(). */
+int store_sources(struct store *s, struct pool *pool, int64_t job_id,
+		  struct store_file **ret, size_t *ret_n,
+		  struct roar_error *err);
 
 /* Files (kept ones, with their jobs) of all jobs of a session, for the graph:
  * inputs and outputs only, ordered by job id. */

@@ -7,6 +7,8 @@
 #include "base/pool.h"
 #include "lineage/fold.h"
 
+enum { RESERVE_MAX = 1 << 20 };
+
 static void read_file(struct statement *q, struct pool *pool,
 		      struct store_file *ret)
 {
@@ -57,21 +59,23 @@ static int read_files(struct statement *q, struct rows *rows,
 	return 0;
 }
 
-/* A job may have a million files: one allocation of about the right size keeps the
+/* A job or session may have a million files: one allocation of about the right size keeps the
  * growing array from wasting as much again in the pool. */
-static int reserve(struct store *s, int64_t job_id, struct rows *rows,
-		   struct roar_error *err)
+static int reserve(struct store *s, enum store_sql count, int64_t id,
+		   struct rows *rows, struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
 	int64_t n = 0;
-	int r = statement_open(s, SQL_FILE_COUNT, &q, err);
+	int r = statement_open(s, count, &q, err);
 
 	if (r < 0)
 		return r;
-	statement_int(&q, job_id);
+	statement_int(&q, id);
 	r = statement_one(&q, 0, &n, err);
-	if (r < 0 || n == 0)
+	if (r < 0 || n <= 0)
 		return r;
+	/* Counts of a record from elsewhere may be wrong. */
+	n = n < RESERVE_MAX ? n : RESERVE_MAX;
 	rows->data = pool_alloc(rows->pool, (size_t)n * rows->size);
 	if (!rows->data)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -85,7 +89,7 @@ int store_files(struct store *s, struct pool *pool, int64_t job_id,
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = filtered ? reserve(s, job_id, &rows, err) : 0;
+	int r = filtered ? reserve(s, SQL_FILE_COUNT, job_id, &rows, err) : 0;
 
 	if (r == 0)
 		r = statement_open(s, SQL_FILES_OF_JOB, &q, err);
@@ -124,14 +128,30 @@ int store_files_walk(struct store *s, int64_t job_id, store_file_visit *visit,
 	return r;
 }
 
+int store_sources(struct store *s, struct pool *pool, int64_t job_id,
+		  struct store_file **ret, size_t *ret_n,
+		  struct roar_error *err)
+{
+	CLEANUP(statement_close) struct statement q = { 0 };
+	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
+	int r = statement_open(s, SQL_SOURCES_OF_JOB, &q, err);
+
+	if (r < 0)
+		return r;
+	statement_int(&q, job_id);
+	return read_files(&q, &rows, ret, ret_n, err);
+}
+
 int store_session_files(struct store *s, struct pool *pool, int64_t session_id,
 			struct store_file **ret, size_t *ret_n,
 			struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = statement_open(s, SQL_FILES_OF_SESSION, &q, err);
+	int r = reserve(s, SQL_SESSION_FILE_COUNT, session_id, &rows, err);
 
+	if (r == 0)
+		r = statement_open(s, SQL_FILES_OF_SESSION, &q, err);
 	if (r < 0)
 		return r;
 	statement_int(&q, session_id);

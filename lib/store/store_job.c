@@ -487,6 +487,28 @@ static int read_jobs(struct statement *q, struct pool *pool,
 	return 0;
 }
 
+/* The questions of walks through the graph: one statement for all of them. */
+static bool is_by_id(const struct store_job_query *query)
+{
+	const struct store_job_query *x = query;
+
+	return x->job_id && !x->session_id && !x->uid_prefix && !x->kind &&
+	       !x->step && !x->attempt && !x->latest_only && !x->search &&
+	       !x->limit;
+}
+
+static int prepare_by_id(struct store *s, const char *sql, struct statement *q,
+			 struct roar_error *err)
+{
+	sqlite3_stmt **stmt = &s->stmts[SQL_JOB_BY_ID];
+
+	if (!*stmt &&
+	    sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt,
+			       NULL) != SQLITE_OK)
+		return store_fail(s, err);
+	return statement_open(s, SQL_JOB_BY_ID, q, err);
+}
+
 int store_jobs(struct store *s, struct pool *pool,
 	       const struct store_job_query *query, struct store_job **ret,
 	       size_t *ret_n, struct roar_error *err)
@@ -503,7 +525,8 @@ int store_jobs(struct store *s, struct pool *pool,
 	if (str_error(&sql) < 0 || str_error(&words) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 
-	r = statement_prepare(s, str_cstr(&sql), &q, err);
+	r = is_by_id(query) ? prepare_by_id(s, str_cstr(&sql), &q, err) :
+			      statement_prepare(s, str_cstr(&sql), &q, err);
 	if (r < 0)
 		return r;
 	statement_int(&q, query->session_id);

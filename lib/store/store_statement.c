@@ -415,6 +415,9 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_FILE_ADD_MANY] = FILE_INSERT FILE_ROWS_4
 	", " FILE_ROWS_4 ", " FILE_ROWS_4 ", " FILE_ROWS_4,
 	[SQL_FILE_COUNT] = "SELECT count(*) FROM job_files WHERE job_id = ?1",
+	[SQL_SESSION_FILE_COUNT] =
+		"SELECT coalesce(sum(n_inputs + n_outputs), 0) FROM jobs "
+		"WHERE session_id = ?1",
 	/* Inputs (role 1) in the order they were read, all else as written. */
 	[SQL_FILES_OF_JOB] = FILE_COLUMNS
 	"WHERE f.job_id = ?1 AND (f.filter = 0 OR ?2) ORDER BY f.role, "
@@ -424,6 +427,11 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_FILES_WALK] = FILE_VALUES
 	", a.sha256, a.sha512, a.md5, a.crc64nvme, a.git_blob " FILE_TABLES
 	"WHERE f.job_id = ?1 ORDER BY f.n",
+	[SQL_SOURCES_OF_JOB] = FILE_COLUMNS
+	"WHERE f.job_id = ?1 AND f.filter = 0 AND (f.role = 1 OR "
+	"(f.role = 2 AND f.origin_id IS NOT NULL)) ORDER BY f.role, "
+	"CASE f.role WHEN 1 THEN f.read_order ELSE f.write_order END, "
+	"f.n",
 	[SQL_FILES_OF_SESSION] = FILE_COLUMNS
 	"WHERE f.job_id IN (SELECT id FROM jobs WHERE session_id = ?1) "
 	"AND f.filter = 0 AND f.role IN (?2, ?3) "

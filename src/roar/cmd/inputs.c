@@ -299,8 +299,11 @@ static int run(const struct args *args)
 	r = view_open(&v, STORE_READONLY);
 	if (r)
 		return r;
-	r = target_resolve(&v.query, v.project.cwd, q.target.word,
-			   q.target.want, &t, &err);
+	/* Until the view is closed. */
+	r = store_snapshot_begin(v.store, &err);
+	if (r >= 0)
+		r = target_resolve(&v.query, v.project.cwd, q.target.word,
+				   q.target.want, &t, &err);
 	if (r == -EINVAL)
 		return cli_usage(args->command, "%s", err.text);
 	if (r >= 0)

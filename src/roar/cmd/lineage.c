@@ -21,6 +21,7 @@ struct answer {
 	size_t depth; /* to be shown; SIZE_MAX: all */
 	struct map inputs; /* id of a job -> its first input */
 	struct map shown; /* id of a job -> it; its inputs are printed */
+	bool is_last[LEVELS_DRAWN]; /* no line of that level follows */
 };
 
 static int read_answer(struct answer *a, struct roar_error *err)
@@ -81,40 +82,26 @@ static void add_node(struct answer *a, const struct ancestor *x)
 		term_add(&v->out, &v->term, COLOR_DIM, "  (see above)");
 }
 
-/* What stands before the lines of a level: the last level with a branch. */
-struct level {
-	const struct level *above;
-	bool is_last; /* no other line of this level follows */
-	size_t n; /* number of levels above it */
-};
-
-static void add_indent(struct answer *a, const struct level *level)
+/* What stands before a line at that level. */
+static void add_indent(struct answer *a, size_t level)
 {
-	const char *texts[LEVELS_DRAWN];
+	static const char *const texts[2][2][2] = {
+		/* [unicode][is the last of its level][is the line's own] */
+		{ { "|  ", "|- " }, { "   ", "`- " } },
+		{ { "│  ", "├─ " }, { "   ", "└─ " } },
+	};
 	bool unicode = a->view->term.unicode;
 	struct str *out = &a->view->out;
-	size_t n = 0;
 
-	if (level->n >= LEVELS_DRAWN)
-		str_addf(out, "[%zu] ", level->n + 1);
-	for (const struct level *l = level; l; l = l->above) {
-		if (l->n >= LEVELS_DRAWN)
-			continue;
-		texts[n++] = l == level ?
-				     (l->is_last ? unicode ? "└─ " : "`- " :
-				      unicode	 ? "├─ " :
-						   "|- ") :
-			     l->is_last ? "   " :
-			     unicode	? "│  " :
-					  "|  ";
-	}
-	while (n > 0)
-		str_adds(out, texts[--n]);
+	if (level >= LEVELS_DRAWN)
+		str_addf(out, "[%zu] ", level + 1);
+	for (size_t i = 0; i <= level && i < LEVELS_DRAWN; i++)
+		str_adds(out, texts[unicode][a->is_last[i]][i == level]);
 }
 
 /* The inputs of a job, and what they were made from, unless they are printed already. */
 static int add_inputs(struct answer *a, const struct store_job *job,
-		      const struct level *above)
+		      size_t level)
 {
 	const struct ancestor *first = map_get(&a->inputs, &job->id,
 					       sizeof(job->id));
@@ -126,16 +113,14 @@ static int add_inputs(struct answer *a, const struct store_job *job,
 	r = map_set(&a->shown, &job->id, sizeof(job->id), (void *)job);
 	for (const struct ancestor *x = first;
 	     r >= 0 && x < end && x->user->id == job->id; x++) {
-		bool is_last = x + 1 == end || x[1].user->id != job->id;
-		const struct level level = { .above = above,
-					     .is_last = is_last,
-					     .n = above ? above->n + 1 : 0 };
-
-		add_indent(a, &level);
+		if (level < LEVELS_DRAWN)
+			a->is_last[level] = x + 1 == end ||
+					    x[1].user->id != job->id;
+		add_indent(a, level);
 		add_node(a, x);
 		str_addc(&a->view->out, '\n');
 		if (x->maker)
-			r = add_inputs(a, x->maker, &level);
+			r = add_inputs(a, x->maker, level + 1);
 	}
 	return r;
 }
@@ -155,7 +140,7 @@ static int add_tree(struct answer *a)
 	if (a->job)
 		add_job(a, a->job);
 	str_addc(&v->out, '\n');
-	return a->job ? add_inputs(a, a->job, NULL) : 0;
+	return a->job ? add_inputs(a, a->job, 0) : 0;
 }
 
 /* ---- table ---- */
@@ -259,8 +244,11 @@ static int run(const struct args *args)
 	r = view_open(&v, STORE_READONLY);
 	if (r)
 		return r;
-	r = target_resolve(&v.query, v.project.cwd, target.word, target.want,
-			   &a.target, &err);
+	/* Until the view is closed. */
+	r = store_snapshot_begin(v.store, &err);
+	if (r >= 0)
+		r = target_resolve(&v.query, v.project.cwd, target.word,
+				   target.want, &a.target, &err);
 	if (r == -EINVAL)
 		return cli_usage(args->command, "%s", err.text);
 	if (r >= 0)
