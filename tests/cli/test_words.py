@@ -9,7 +9,7 @@ from helpers import lines
 from terminal import on_terminal
 
 ESCAPE = "\033"
-TIMING = {"tracer_ms", "postrun_ms", "provenance_ms", "record_ms",
+TIMING = {"tracer_ms", "postrun_ms", "provenance_ms", "situation_ms", "record_ms",
           "n_inputs", "n_outputs", "max_rss_kib"}
 
 

@@ -352,8 +352,10 @@ static void add_timing(struct str *out, const struct run *run)
 	json_put_object(&j);
 	add_ms(&j, "tracer_ms", run->duration_ns);
 	add_ms(&j, "postrun_ms",
-	       run->classify_ns + run->hash_ns + run->record_ns);
+	       run->classify_ns + run->hash_ns + run->situation_ns +
+		       run->record_ns);
 	add_ms(&j, "provenance_ms", run->classify_ns + run->hash_ns);
+	add_ms(&j, "situation_ms", run->situation_ns);
 	add_ms(&j, "record_ms", run->record_ns);
 	add_ms(&j, "overhead_ms", overhead_ns(run));
 	json_put_key(&j, "n_inputs");

@@ -215,7 +215,7 @@ struct run {
 
 	/* time split, nanoseconds */
 	int64_t looked_ns; /* when classify.c began to stat the files */
-	int64_t classify_ns, hash_ns, record_ns, total_start_ns;
+	int64_t classify_ns, hash_ns, situation_ns, record_ns, total_start_ns;
 };
 
 /* Prepares everything that does not need the command: pool, redactor, fold,

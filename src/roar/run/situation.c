@@ -6,6 +6,7 @@
 
 #include "base/cache_dir.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/macros.h"
 #include "base/str.h"
@@ -159,7 +160,7 @@ static void write_documents(const struct collection *c, struct situation *s)
 	}
 }
 
-void situation_collect(struct run *run)
+static void collect(struct run *run)
 {
 	CLEANUP(libraries_freep) struct libraries *libraries = NULL;
 	CLEANUP(trackers_freep) struct trackers *trackers = NULL;
@@ -182,6 +183,14 @@ void situation_collect(struct run *run)
 	c.trackers = trackers;
 	add_files(&c);
 	write_documents(&c, s);
+}
+
+void situation_collect(struct run *run)
+{
+	int64_t start = clock_mono_ns();
+
+	collect(run);
+	run->situation_ns = clock_mono_ns() - start;
 }
 
 void situation_free(struct situation *situation)
