@@ -344,7 +344,7 @@ static int prepare(struct planning *w, struct presence_look *look)
 	size_t n = w->p->n_nodes + 1;
 	size_t n_artifacts = w->p->n_artifacts + 1;
 	uint32_t *order;
-	int r = pipeline_order(w->p, w->pool, &order);
+	int r = rerun_order(w->p, w->pool, &order);
 
 	w->order = order;
 	w->chosen = pool_zalloc(w->pool, n * sizeof(*w->chosen));

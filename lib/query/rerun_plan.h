@@ -12,7 +12,7 @@
  * The steps are in the order of pipeline.h.  A step waits for those that it depends on,
  * and for all earlier ones that read or write what it writes, or write what it reads, so
  * that steps that run at the same time cannot disturb each other.  Steps that depend on
- * each other in a cycle run once, in that order. */
+ * each other in a cycle run once, in the order of their numbers. */
 #ifndef ROAR_QUERY_RERUN_PLAN_H
 #define ROAR_QUERY_RERUN_PLAN_H
 
@@ -59,6 +59,11 @@ struct rerun_plan {
 	size_t n;
 	size_t n_up_to_date; /* steps that were looked at and are not in the plan */
 };
+
+/* rerun_order.c: all nodes, each after those that it depends on, and each cycle by step.
+ * p->n_nodes indices, in `pool`.  0 or -ENOMEM. */
+int rerun_order(const struct pipeline *p, struct pool *pool,
+		uint32_t **ret_nodes);
 
 /* All in `pool`.  0 or -ENOMEM. */
 int rerun_plan_make(const struct pipeline *p, const struct rerun_wish *wish,

@@ -10,6 +10,7 @@ import signal
 import pytest
 
 from helpers import names_of, until
+from terminal import on_terminal
 
 
 def results(project, *options, code=0):
@@ -226,6 +227,43 @@ def test_executions_with_other_parameters_code_or_inputs_are_variants(project):
     assert "[code, inputs] sh train.sh --rate=2\n" in project("dag", "--expanded").out
     assert [n["differs_in"] for n in project.json("dag", "--expanded")["nodes"]] == [
         None, [], ["parameters"], ["code", "inputs"]]
+
+
+def test_ctrl_c_on_a_terminal_reaches_all_steps(project):
+    project.write("data", "1\n")
+    for name in "ab":
+        project.sh(f"cat data >{name}; [ ! -e go ] || {{ echo >{name}.started; "
+                   "exec sleep 1000; }")
+    project.write("go", "")
+    project.write("data", "2\n")
+    with on_terminal(project, "rerun", "-j2") as t:
+        until(lambda: project.exists("a.started") and project.exists("b.started"))
+        t.type("\x03")
+        assert t.wait() == 130
+        t.expect("roar: @1 was interrupted after ")
+        assert "roar: interrupted; no step is left; 'roar rerun' goes on" in t.text
+    assert [j["status"] for j in project.jobs()[2:]] == ["interrupted"] * 2
+    assert project.leftovers() == []
+
+
+def test_a_cycle_is_run_once_and_named(project):
+    project.write("x", "1\n")
+    project.sh("cat x >y")
+    project.sh("cat y - </dev/null >z; cat z >x.new")
+    project.sh("cat x.new >x.tmp; mv x.tmp x; echo more >>x")
+    assert "@1 depends on later steps that depend on it: each is run once\n" in project(
+        "rerun", "-n").out
+    assert results(project) == {"@1": ("run", "stale"), "@2": ("run", "stale"),
+                                "@3": ("run", "stale")}
+
+
+def test_what_roar_has_not_observed_here_is_not_run(chain):
+    chain.database().execute("UPDATE jobs SET tracer = 'dvc' WHERE step = 2")
+    chain.write("data", "1\n")
+    done = chain("rerun")
+    assert "roar: @2 not run, its record was not made by a run here: " in done.err
+    assert "1 run, 1 unchanged, 1 not run, 1 up to date before" in done.err
+    assert chain.read("first") == b"2\n"
 
 
 def test_wrong_usage(chain):

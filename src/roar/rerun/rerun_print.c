@@ -47,6 +47,10 @@ static void add_upstream(struct rerun_work *w, const struct rerun_step *s,
 	size_t list[NAMED + 1];
 	size_t n = 0;
 
+	if (!s->n_after) {
+		str_adds(out, "in a cycle");
+		return;
+	}
 	for (; n < s->n_after && n <= NAMED; n++)
 		list[n] = s->after[n];
 	str_adds(out, "if ");
@@ -85,7 +89,7 @@ static const char *action_of(struct rerun_work *w, size_t step)
 {
 	const struct rerun_step *s = &w->plan.steps[step];
 
-	if (!strcmp(job_of(w, step)->tracer, "transfer"))
+	if (rerun_refusal(job_of(w, step)))
 		return "skip";
 	if (s->reason == RERUN_UPSTREAM)
 		return "maybe";
@@ -163,7 +167,7 @@ static void json_step(struct rerun_work *w, struct json *j, size_t step,
 	static const char *const results[STEP_ENDS] = {
 		[STEP_WAITING] = "not-run",   [STEP_RAN] = "run",
 		[STEP_RESTORED] = "restored", [STEP_UNCHANGED] = "unchanged",
-		[STEP_TRANSFER] = "skipped",  [STEP_BLOCKED] = "blocked",
+		[STEP_REFUSED] = "skipped",   [STEP_BLOCKED] = "blocked",
 		[STEP_FAILED] = "failed",
 	};
 	const struct step_fate *fate = &w->fates[step];
@@ -242,8 +246,9 @@ static void add_end(struct rerun_work *w, size_t step, struct str *line)
 	case STEP_UNCHANGED:
 		str_adds(line, " unchanged: what it reads is as it was");
 		return;
-	case STEP_TRANSFER:
-		str_adds(line, " not run: a transfer is typed again by hand");
+	case STEP_REFUSED:
+		str_adds(line, " not run, ");
+		str_adds(line, rerun_refusal(job_of(w, step)));
 		return;
 	case STEP_BLOCKED:
 		str_adds(line, " cannot run: ");
@@ -324,7 +329,7 @@ void rerun_print_summary(struct rerun_work *w)
 	add_count(&line, n[STEP_RAN], "run");
 	add_count(&line, n[STEP_RESTORED], "restored");
 	add_count(&line, n[STEP_UNCHANGED], "unchanged");
-	add_count(&line, n[STEP_TRANSFER], "not run");
+	add_count(&line, n[STEP_REFUSED], "not run");
 	add_count(&line, w->plan.n_up_to_date, "up to date before");
 	say(&line);
 }

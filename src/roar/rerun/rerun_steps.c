@@ -20,9 +20,11 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/macros.h"
 #include "hash/user_cache.h"
 #include "rerun/rerun_work.h"
 #include "run/front.h"
+#include "trace/tracer.h"
 #include "ui/view.h"
 
 struct runner {
@@ -31,6 +33,24 @@ struct runner {
 	sigset_t mask; /* as it was, for the steps */
 	size_t n_running;
 };
+
+const char *rerun_refusal(const struct store_job *job)
+{
+	static const struct {
+		const char *tracer, *why;
+	} refused[] = {
+		{ "transfer", "a transfer is typed again by hand" },
+		{ "python", "a block of Python runs with its program" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		if (!strcmp(job->tracer, refused[i].tracer))
+			return refused[i].why;
+	if (tracer_find(job->tracer) || !strcmp(job->tracer, "none") ||
+	    view_is_restored(job))
+		return NULL;
+	return "its record was not made by a run here";
+}
 
 /* ---- one process ---- */
 
@@ -155,8 +175,8 @@ static enum step_end decide(struct rerun_work *w, size_t step, bool ran)
 					&fate->path);
 	if (fate->reason == RERUN_UP_TO_DATE)
 		return STEP_UNCHANGED;
-	if (!strcmp(job_of(w, step)->tracer, "transfer"))
-		return STEP_TRANSFER;
+	if (rerun_refusal(job_of(w, step)))
+		return STEP_REFUSED;
 	if (fate->reason == RERUN_GONE)
 		return STEP_BLOCKED;
 	if (!w->no_restore && fate->reason != RERUN_FORCED &&

@@ -15,6 +15,7 @@
 #include "query/pipeline.h"
 #include "query/rerun_plan.h"
 
+struct store_job;
 struct view;
 
 enum step_end {
@@ -23,7 +24,7 @@ enum step_end {
 	STEP_RAN,
 	STEP_RESTORED,
 	STEP_UNCHANGED, /* its inputs came out as it had read them */
-	STEP_TRANSFER, /* `roar get` and `roar put` are not run again */
+	STEP_REFUSED, /* it is not repeated, see rerun_refusal() */
 	STEP_BLOCKED, /* an input is gone */
 	STEP_FAILED,
 	STEP_ENDS,
@@ -51,6 +52,10 @@ struct rerun_work {
 	int sig; /* that ended it; 0 */
 	size_t failed; /* the step that stopped it, if one has; else plan.n */
 };
+
+/* Why the step of that job is not repeated by itself; NULL: it can be.  Only what roar has
+ * observed here is: no transfers, no blocks of Python, and no foreign commands. */
+const char *rerun_refusal(const struct store_job *job);
 
 /* Runs the steps of the plan.  Returns the exit status. */
 int rerun_steps_run(struct rerun_work *w);
