@@ -9,97 +9,28 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "base/quote.h"
-#include "base/vec.h"
 #include "commands.h"
 #include "keep/keep.h"
 #include "project/config.h"
-#include "project/owner.h"
+#include "project/kept_list.h"
 #include "query/target.h"
 #include "ui/table.h"
 #include "ui/view.h"
 
-struct object {
-	struct keep_item item;
-	const char *path; /* first recorded name; NULL: no record mentions it */
-	const char *why; /* it is removed, or is damaged; NULL: neither */
+/* What a verb answers: objects, numbers, and a sentence. */
+struct answer {
+	const char *key; /* of the list of objects, in JSON */
+	bool chosen; /* only objects with a reason */
+	struct {
+		const char *key;
+		int64_t n; /* negative: null */
+	} numbers[2];
+	struct str sentence;
 };
-
-struct objects {
-	struct view view;
-	struct object *list; /* the oldest first */
-	size_t n, cap;
-	uint64_t max_bytes; /* UINT64_MAX: no limit */
-};
-
-/* ---- reading ---- */
-
-static int add_item(void *ctx, const struct keep_item *item)
-{
-	struct objects *o = ctx;
-	struct object *object = VEC_PUSH(o->list, o->n, o->cap);
-
-	if (!object)
-		return -ENOMEM;
-	*object = (struct object){ .item = *item };
-	return 0;
-}
-
-static int by_age(const void *a, const void *b)
-{
-	const struct keep_item *x = &((const struct object *)a)->item;
-	const struct keep_item *y = &((const struct object *)b)->item;
-
-	if (x->kept_ns != y->kept_ns)
-		return x->kept_ns < y->kept_ns ? -1 : 1;
-	return memcmp(x->blake3, y->blake3, BLAKE3_LEN);
-}
-
-static int find_path(struct objects *o, struct object *object,
-		     struct roar_error *err)
-{
-	struct pool scratch = POOL_INIT;
-	char hex[2 * BLAKE3_LEN + 1];
-	struct store_artifact *found;
-	size_t n = 0;
-	int r;
-
-	digest_hex(hex, object->item.blake3, BLAKE3_LEN);
-	r = store_artifacts_by_prefix(o->view.store, &scratch, hex, 1, &found,
-				      &n, err);
-	if (r >= 0 && n) {
-		object->path = pool_strdup(&o->view.pool, found->first_path);
-		r = object->path ? 0 : -ENOMEM;
-	}
-	pool_release(&scratch);
-	return r;
-}
-
-static int read_objects(struct objects *o, struct roar_error *err)
-{
-	int r = keep_each(o->view.project.dirfd, add_item, o);
-
-	if (r < 0)
-		return error_set(err, r, "cannot read '%s/objects': %s",
-				 o->view.project.dir, strerror(-r));
-	if (o->n)
-		qsort(o->list, o->n, sizeof(*o->list), by_age);
-	for (size_t i = 0; i < o->n && r >= 0; i++)
-		r = find_path(o, &o->list[i], err);
-	return r;
-}
-
-static uint64_t count_bytes(const struct objects *o)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < o->n; i++)
-		sum += o->list[i].why ? 0 : o->list[i].item.size_bytes;
-	return sum;
-}
 
 /* ---- output ---- */
 
-static void json_object(struct json *j, const struct object *object)
+static void add_object(struct json *j, const struct kept_object *object)
 {
 	char hex[2 * BLAKE3_LEN + 1];
 
@@ -107,17 +38,32 @@ static void json_object(struct json *j, const struct object *object)
 	json_put_object(j);
 	view_json_text(j, "blake3", hex);
 	view_json_int(j, "size_bytes", (int64_t)object->item.size_bytes);
+	view_json_time(j, "kept_at", object->item.kept_ns);
 	view_json_text(j, "path", object->path);
+	view_json_bool(j, "linked", object->item.is_linked);
+	view_json_text(j, "reason", object->why);
+	json_end(j);
 }
 
-static void json_limit(struct json *j, uint64_t max_bytes)
+static void add_json(struct kept_list *o, const struct answer *a)
 {
-	view_json_count(j, "max_size_bytes",
-			max_bytes > INT64_MAX ? -1 : (int64_t)max_bytes);
+	struct json j = json_writer(&o->view.out, true);
+
+	json_put_object(&j);
+	json_put_key(&j, a->key);
+	json_put_array(&j);
+	for (size_t i = 0; i < o->n; i++)
+		if (!a->chosen || o->list[i].why)
+			add_object(&j, &o->list[i]);
+	json_end(&j);
+	for (size_t i = 0; i < ARRAY_SIZE(a->numbers) && a->numbers[i].key; i++)
+		view_json_count(&j, a->numbers[i].key, a->numbers[i].n);
+	json_end(&j);
+	str_addc(&o->view.out, '\n');
 }
 
-static void table_object(struct objects *o, struct table *t,
-			 const struct object *object)
+static void add_row(struct kept_list *o, struct table *t,
+		    const struct kept_object *object)
 {
 	char hex[2 * BLAKE3_LEN + 1];
 
@@ -132,250 +78,114 @@ static void table_object(struct objects *o, struct table *t,
 	else
 		str_adds(&t->cells, "(no record)");
 	table_cell(t);
+	if (object->why)
+		table_text(t, object->why);
+	table_row(t);
+}
+
+static void add_text(struct kept_list *o, const struct answer *a)
+{
+	struct table t = TABLE_INIT;
+
+	for (size_t i = 0; i < o->n; i++)
+		if (!a->chosen || o->list[i].why)
+			add_row(o, &t, &o->list[i]);
+	table_print(&t, &o->view.out, &o->view.term, 0);
+	table_release(&t);
+	str_adds(&o->view.out, str_cstr(&a->sentence));
+	str_addc(&o->view.out, '\n');
 }
 
 /* ---- ls ---- */
 
-static void list_json(struct objects *o)
-{
-	struct json j = json_writer(&o->view.out, true);
-
-	json_put_object(&j);
-	json_put_key(&j, "objects");
-	json_put_array(&j);
-	for (size_t i = 0; i < o->n; i++) {
-		json_object(&j, &o->list[i]);
-		view_json_time(&j, "kept_at", o->list[i].item.kept_ns);
-		view_json_bool(&j, "linked", o->list[i].item.is_linked);
-		json_end(&j);
-	}
-	json_end(&j);
-	view_json_int(&j, "size_bytes", (int64_t)count_bytes(o));
-	json_limit(&j, o->max_bytes);
-	json_end(&j);
-	str_addc(&o->view.out, '\n');
-}
-
-static void list_text(struct objects *o)
-{
-	static const char *const head[] = { "HASH", "SIZE", "KEPT", "FILE",
-					    NULL };
-	struct table t = TABLE_INIT;
-	struct str *out = &o->view.out;
-
-	if (o->n)
-		table_head(&t, head);
-	for (size_t i = 0; i < o->n; i++) {
-		table_object(o, &t, &o->list[i]);
-		table_row(&t);
-	}
-	table_print(&t, out, &o->view.term, 0);
-	table_release(&t);
-	format_count(out, o->n, "object");
-	str_adds(out, ", ");
-	format_size(out, count_bytes(o));
-	if (o->max_bytes != UINT64_MAX) {
-		str_adds(out, " of ");
-		format_size(out, o->max_bytes);
-	}
-	str_addc(out, '\n');
-}
-
-static int list(struct objects *o, const struct args *args,
+static int list(struct kept_list *o, const struct args *args, struct answer *a,
 		struct roar_error *err)
 {
-	int r = read_objects(o, err);
+	uint64_t n_bytes = kept_list_bytes(o);
 
-	if (r < 0)
-		return r;
-	if (args_has(args, "json"))
-		list_json(o);
-	else
-		list_text(o);
+	(void)args;
+	(void)err;
+	a->key = "objects";
+	a->numbers[0].key = "size_bytes";
+	a->numbers[0].n = (int64_t)n_bytes;
+	a->numbers[1].key = "max_size_bytes";
+	a->numbers[1].n = (int64_t)o->max_bytes; /* no limit is negative */
+	format_count(&a->sentence, o->n, "object");
+	str_adds(&a->sentence, ", ");
+	format_size(&a->sentence, n_bytes);
+	if (o->max_bytes != UINT64_MAX) {
+		str_adds(&a->sentence, " of ");
+		format_size(&a->sentence, o->max_bytes);
+	}
 	return 0;
 }
 
 /* ---- verify ---- */
 
-static void verify_json(struct objects *o)
-{
-	struct json j = json_writer(&o->view.out, true);
-
-	json_put_object(&j);
-	view_json_int(&j, "verified", (int64_t)o->n);
-	json_put_key(&j, "damaged");
-	json_put_array(&j);
-	for (size_t i = 0; i < o->n; i++) {
-		if (!o->list[i].why)
-			continue;
-		json_object(&j, &o->list[i]);
-		view_json_text(&j, "reason", o->list[i].why);
-		json_end(&j);
-	}
-	json_end(&j);
-	json_end(&j);
-	str_addc(&o->view.out, '\n');
-}
-
-static void verify_text(struct objects *o, size_t n_damaged)
-{
-	struct str *out = &o->view.out;
-	struct table t = TABLE_INIT;
-
-	for (size_t i = 0; i < o->n; i++) {
-		if (!o->list[i].why)
-			continue;
-		table_object(o, &t, &o->list[i]);
-		table_text(&t, o->list[i].why);
-		table_row(&t);
-	}
-	table_print(&t, out, &o->view.term, 0);
-	table_release(&t);
-	format_count(out, o->n, "object");
-	str_adds(out, " verified, ");
-	format_number(out, n_damaged);
-	str_adds(out, n_damaged ?
-			      " damaged: 'roar keep REF' repairs one from a "
-			      "file that has its content\n" :
-			      " damaged\n");
-}
-
-static int verify(struct objects *o, const struct args *args,
-		  struct roar_error *err)
+static int verify(struct kept_list *o, const struct args *args,
+		  struct answer *a, struct roar_error *err)
 {
 	size_t n_damaged = 0;
-	int r = read_objects(o, err);
 
-	if (r < 0)
-		return r;
+	(void)args;
+	(void)err;
 	for (size_t i = 0; i < o->n; i++) {
-		struct object *object = &o->list[i];
+		struct kept_object *object = &o->list[i];
+		int r = keep_verify(o->view.project.dirfd, object->item.blake3);
 
-		r = keep_verify(o->view.project.dirfd, object->item.blake3);
-		if (r == -ENOENT || r == 0) /* removed meanwhile */
+		if (r == 0 || r == -ENOENT) /* removed meanwhile */
 			continue;
 		object->why = r == -EBADMSG ? "other content" : strerror(-r);
 		n_damaged++;
 	}
-	if (args_has(args, "json"))
-		verify_json(o);
-	else
-		verify_text(o, n_damaged);
+	a->key = "damaged";
+	a->chosen = true;
+	a->numbers[0].key = "verified";
+	a->numbers[0].n = (int64_t)o->n;
+	format_count(&a->sentence, o->n, "object");
+	str_addf(&a->sentence, " verified, %zu damaged%s", n_damaged,
+		 n_damaged ? ": 'roar keep REF' repairs one from a file that "
+			     "has its content" :
+			     "");
 	return n_damaged > 0;
 }
 
 /* ---- gc ---- */
 
-/* What no record mentions; then the oldest, until the rest fits. */
-static void choose_garbage(struct objects *o)
-{
-	uint64_t left;
-
-	for (size_t i = 0; i < o->n; i++)
-		if (!o->list[i].path)
-			o->list[i].why = "unrecorded";
-	left = count_bytes(o);
-	for (size_t i = 0; i < o->n && left > o->max_bytes; i++) {
-		if (o->list[i].why)
-			continue;
-		o->list[i].why = "size";
-		left -= o->list[i].item.size_bytes;
-	}
-}
-
-static int remove_garbage(struct objects *o, uint64_t *freed,
-			  struct roar_error *err)
-{
-	int dirfd = o->view.project.dirfd;
-	int r = keep_sweep(dirfd, freed);
-
-	for (size_t i = 0; i < o->n && r == 0; i++) {
-		if (!o->list[i].why)
-			continue;
-		r = keep_remove(dirfd, o->list[i].item.blake3);
-		if (r == -ENOENT)
-			r = 0; /* another was faster */
-	}
-	if (r < 0)
-		return error_set(err, r, "cannot remove from '%s/objects': %s",
-				 o->view.project.dir, strerror(-r));
-	return 0;
-}
-
-static void gc_json(struct objects *o, uint64_t freed, bool dry_run)
-{
-	struct json j = json_writer(&o->view.out, true);
-
-	json_put_object(&j);
-	json_put_key(&j, "removed");
-	json_put_array(&j);
-	for (size_t i = 0; i < o->n; i++) {
-		if (!o->list[i].why)
-			continue;
-		json_object(&j, &o->list[i]);
-		view_json_text(&j, "reason", o->list[i].why);
-		json_end(&j);
-	}
-	json_end(&j);
-	view_json_bool(&j, "dry_run", dry_run);
-	view_json_int(&j, "freed_bytes", (int64_t)freed);
-	view_json_int(&j, "size_bytes", (int64_t)count_bytes(o));
-	json_end(&j);
-	str_addc(&o->view.out, '\n');
-}
-
-static void gc_text(struct objects *o, uint64_t freed, bool dry_run)
-{
-	struct str *out = &o->view.out;
-	struct table t = TABLE_INIT;
-	size_t n = 0;
-
-	for (size_t i = 0; i < o->n; i++) {
-		if (!o->list[i].why)
-			continue;
-		table_text(&t, dry_run ? "would remove" : "removed");
-		table_object(o, &t, &o->list[i]);
-		table_text(&t, o->list[i].why);
-		table_row(&t);
-		n++;
-	}
-	table_print(&t, out, &o->view.term, 0);
-	table_release(&t);
-	format_count(out, n, "object");
-	str_adds(out, dry_run ? " would be removed, " : " removed, ");
-	format_size(out, freed);
-	str_adds(out, "; ");
-	format_size(out, count_bytes(o));
-	str_adds(out, " left\n");
-}
-
-static int collect_garbage(struct objects *o, const struct args *args,
-			   struct roar_error *err)
+static int collect_garbage(struct kept_list *o, const struct args *args,
+			   struct answer *a, struct roar_error *err)
 {
 	bool dry_run = args_has(args, "dry-run");
+	uint64_t before = kept_list_bytes(o);
 	uint64_t freed = 0;
-	int r = read_objects(o, err);
-	uint64_t before = count_bytes(o);
+	size_t n = 0;
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	choose_garbage(o);
+	kept_list_choose(o);
 	if (!dry_run)
-		r = remove_garbage(o, &freed, err);
-	if (r < 0)
-		return r;
-	freed += before - count_bytes(o);
-	if (args_has(args, "json"))
-		gc_json(o, freed, dry_run);
-	else
-		gc_text(o, freed, dry_run);
-	return 0;
+		r = kept_list_remove(o, &freed, err);
+	for (size_t i = 0; i < o->n; i++)
+		n += o->list[i].why != NULL;
+	freed += before - kept_list_bytes(o);
+	a->key = "removed";
+	a->chosen = true;
+	a->numbers[0].key = "freed_bytes";
+	a->numbers[0].n = (int64_t)freed;
+	a->numbers[1].key = "size_bytes";
+	a->numbers[1].n = (int64_t)kept_list_bytes(o);
+	format_count(&a->sentence, n, "object");
+	str_adds(&a->sentence, dry_run ? " would be removed, " : " removed, ");
+	format_size(&a->sentence, freed);
+	str_adds(&a->sentence, "; ");
+	format_size(&a->sentence, kept_list_bytes(o));
+	str_adds(&a->sentence, " left");
+	return r;
 }
 
 /* ---- restore ---- */
 
 /* Of a file, or of any other thing in an object store, the part after the last slash. */
-static void add_destination(struct objects *o, const struct target *t,
+static void add_destination(struct kept_list *o, const struct target *t,
 			    const char *dest, struct str *out)
 {
 	const char *path = t->path ? t->path : t->artifact.first_path;
@@ -402,7 +212,7 @@ static const char *restore_reason(int r)
 	}
 }
 
-static int put_back(const struct objects *o, const struct target *t,
+static int put_back(const struct kept_list *o, const struct target *t,
 		    const char *path, bool force, struct roar_error *err)
 {
 	mode_t mask = umask(0);
@@ -419,8 +229,8 @@ static int put_back(const struct objects *o, const struct target *t,
 	return 0;
 }
 
-static int restore(struct objects *o, const struct args *args,
-		   struct roar_error *err)
+static int restore(struct kept_list *o, const struct args *args,
+		   struct answer *a, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
 	struct view *v = &o->view;
@@ -437,42 +247,32 @@ static int restore(struct objects *o, const struct args *args,
 				 "'roar show %.100s' lists them",
 				 word, word);
 	add_destination(o, &t, args->operands[2], &path);
-	if (path.failed)
-		return -ENOMEM;
-	r = put_back(o, &t, path.data, args_has(args, "force"), err);
-	if (r < 0)
-		return r;
-	if (args_has(args, "json")) {
-		struct json j = json_writer(&v->out, true);
-		struct object object = { .path = path.data };
-
-		object.item.size_bytes = (uint64_t)t.artifact.size;
-		memcpy(object.item.blake3, t.artifact.digests.blake3,
-		       BLAKE3_LEN);
-		json_object(&j, &object);
-		json_end(&j);
-	} else {
-		str_adds(&v->out, "restored  ");
-		view_path(v, &v->out, path.data);
-	}
-	str_addc(&v->out, '\n');
-	return 0;
+	r = path.failed ?
+		    -ENOMEM :
+		    put_back(o, &t, path.data, args_has(args, "force"), err);
+	if (r == 0)
+		r = kept_list_find(o, t.artifact.digests.blake3, err);
+	a->key = "restored";
+	str_adds(&a->sentence, "restored ");
+	view_path(v, &a->sentence, str_cstr(&path));
+	return r;
 }
 
 /* ---- the command ---- */
 
 static const struct {
 	const char *name;
-	int (*run)(struct objects *o, const struct args *args,
-		   struct roar_error *err);
+	int (*run)(struct kept_list *o, const struct args *args,
+		   struct answer *a, struct roar_error *err);
+	bool reads; /* the list of all objects first */
 } table[] = {
-	{ "ls", list },
-	{ "verify", verify },
-	{ "gc", collect_garbage },
-	{ "restore", restore },
+	{ "ls", list, true },
+	{ "verify", verify, true },
+	{ "gc", collect_garbage, true },
+	{ "restore", restore, false },
 };
 
-static int find_limit(struct objects *o, const struct args *args,
+static int find_limit(struct kept_list *o, const struct args *args,
 		      struct roar_error *err)
 {
 	const char *given = args_get(args, "max-size");
@@ -492,21 +292,30 @@ static int find_limit(struct objects *o, const struct args *args,
 	return 0;
 }
 
-static int run_verb(struct objects *o, const struct args *args)
+static int run_verb(struct kept_list *o, const struct args *args,
+		    struct answer *a)
 {
 	struct roar_error err = { 0 };
 	int status;
 	int r = find_limit(o, args, &err);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(table); i++)
-		if (!strcmp(args->operands[0], table[i].name)) {
-			r = table[i].run(o, args, &err);
-			break;
-		}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(table); i++) {
+		if (strcmp(args->operands[0], table[i].name) != 0)
+			continue;
+		if (table[i].reads)
+			r = kept_list_read(o, &err);
+		if (r == 0)
+			r = table[i].run(o, args, a, &err);
+		break;
+	}
 	if (r == -EINVAL)
 		return cli_usage(args->command, "%s", err.text);
 	if (r < 0)
 		return view_fail(r, &err);
+	if (args_has(args, "json"))
+		add_json(o, a);
+	else
+		add_text(o, a);
 	status = view_print(&o->view);
 	return status ? status : r;
 }
@@ -514,15 +323,17 @@ static int run_verb(struct objects *o, const struct args *args)
 /* The parser has checked the verb and the number of its operands. */
 static int run(const struct args *args)
 {
-	struct objects o = { .view = VIEW_INIT };
+	struct kept_list o = { .view = VIEW_INIT };
+	struct answer answer = { 0 };
 	int r;
 
 	if (!args->n_operands)
 		return cli_usage(args->command, "say what to do, such as 'ls'");
 	r = view_open(&o.view, STORE_READONLY);
 	if (r == 0)
-		r = run_verb(&o, args);
+		r = run_verb(&o, args, &answer);
 	free(o.list);
+	str_release(&answer.sentence);
 	view_close(&o.view);
 	return r;
 }
