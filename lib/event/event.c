@@ -137,6 +137,7 @@ static const struct {
 			       "only files that Python itself opened "
 			       "in one process were seen, not those of "
 			       "extensions and other processes" },
+	[EVENT_GAP_NODE] = { "node", "records of other nodes are missing" },
 	[EVENT_GAP_LOST] = { "lost", "the tracer lost events" },
 };
 

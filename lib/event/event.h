@@ -136,6 +136,7 @@ enum event_gap {
 	EVENT_GAP_REQUEST = 18, /* a request to an object was cut */
 	EVENT_GAP_OBJECT_LOG = 19, /* the log of the S3 proxy is not readable */
 	EVENT_GAP_PYTHON = 20, /* only what Python itself opened was seen */
+	EVENT_GAP_NODE = 21, /* a joined job lacks records of nodes */
 };
 
 struct event {

@@ -1,6 +1,7 @@
 /* query.h - questions to a record: a store and an argument in, structs out.
  *
  *	target.h       the job, session or artifact that an argument of the user means
+ *	join.h         the records of the nodes of one job, as one
  *	producer.h     the job that made a content
  *	ancestry.h     all inputs that went into a job
  *	job_diff.h     what differs between two jobs

@@ -87,3 +87,75 @@ def test_what_is_no_record_is_refused_with_a_sentence(project, other):
     project("export", "nothing", code=1)
     # A failed export leaves no file.
     project("export", "-o", os.path.join(project.base, "no/such"), code=1)
+
+
+def test_records_of_nodes_become_one_step_with_one_verdict(project, other):
+    for place in (project, other):
+        place.write("raw", "raw\n")
+    project("run", "-q", "true")
+    project("run", "-q", "--group", "job 7", "--node", "0/2", "sh", "-c",
+            "cat raw > a; echo a >> a")
+    other("run", "-q", "--group", "job 7", "--node", "1/2", "sh", "-c",
+          "cat raw > b; echo b >> b")
+    alone = project("session", "join").out
+    assert "incomplete, missing: node 1 of 2" in alone
+    record = export(other)
+    out = project("session", "join", "--group", "job 7", record).out
+    assert out.startswith(f"Imported 1 job from {record}.\n")
+    assert "Joined 2 records of group job 7 as @2 " in out
+    assert out.endswith(": complete.\n")
+    assert project("session", "join").out.startswith("Unchanged: 2 records")
+
+    shown = project.json("show", "@2")
+    assert shown["group"] == {"id": "job 7", "node": None, "node_count": 2}
+    assert shown["verdict"] == "complete" and shown["attempt"] == 3
+    assert [(n["node"], n["verdict"]) for n in shown["nodes"]] == [
+        (0, "complete"), (1, "complete")]
+    assert {os.path.basename(f["path"]) for f in shown["outputs"]} == {
+        "a", "b"}
+    assert "node 1, " in project("show", "@2").out
+    assert "[2 nodes] " in project("log").out
+    dag = project.json("dag")
+    assert [n["step_ref"] for n in dag["nodes"]] == ["@1", "@2"]
+    assert len(dag["nodes"][1]["nodes"]) == 2
+    assert "[2 nodes] " in project("dag").out
+
+    # A joined job travels with its parts, and taking it back deletes nothing.
+    third = make_place(project.roar_program)
+    try:
+        third("init")
+        third("import", export(project, "@2"))
+        assert len(third.json("show", shown["job_uid"])["nodes"]) == 2
+    finally:
+        third.remove()
+    project("pop", "-y")
+    assert project.exists("a")
+    assert "sound" in project("db", "--check").out
+
+
+def test_ranks_and_the_group_come_from_the_environment(project):
+    """As srun starts it: one task per node, below one Slurm job."""
+    for rank in ("0", "1", "3"):
+        project("run", "-q", "sh", "-c", "true; true", env={
+            "SLURM_JOB_ID": "4242", "SLURM_STEP_ID": "0",
+            "SLURM_PROCID": rank, "SLURM_NTASKS": "4",
+            "SLURM_NODEID": rank, "SLURM_STEP_NUM_NODES": "4"})
+    assert project.json("show", "@1")["group"] == {
+        "id": "4242", "node": 3, "node_count": 4}
+    out = project("session", "join").out
+    assert "Joined 3 records of group 4242" in out
+    assert "missing: rank 2 of 4" in out
+    gaps = project.json("show", "@1")["gaps"]
+    assert [(g["reason"], g["detail"]) for g in gaps] == [
+        ("node", "rank 2 of 4")]
+
+
+def test_wrong_groups_and_nodes_are_refused(project):
+    for words in (["--group", ""], ["--group", "g", "--node", "2/2"],
+                  ["--group", "g", "--node", "x"], ["--node", "0/2"]):
+        project("run", *words, "true", code=2)
+    assert "no recorded job belongs" in project("session", "join",
+                                                code=1).err
+    assert "'nobody'" in project("session", "join", "--group", "nobody",
+                                 code=1).err
+    assert project.jobs() == []

@@ -9,7 +9,7 @@ import pytest
 LOG_JOB = {"job_uid", "step_ref", "step_number", "kind", "name", "attempt",
            "command", "started_at", "duration_s", "status", "exit_code",
            "verdict", "inputs_count", "outputs_count", "session_uid",
-           "labels"}
+           "labels", "nodes"}
 SESSION = {"uid", "created_at", "closed_at", "jobs", "run_steps",
            "build_steps", "labels"}
 FILE = {"path", "role", "digests", "digest_by", "size_bytes", "type", "intermediate",
@@ -63,7 +63,7 @@ def test_show_session(recorded):
 def test_show_job(recorded):
     shown = recorded.json("show", "@1")
     assert set(shown) == {"type"} | LOG_JOB | {
-        "executions", "variants", "script", "cwd", "gaps", "tracer", "observation",
+        "group", "executions", "variants", "script", "cwd", "gaps", "tracer", "observation",
         "roar_version", "host", "user", "git", "code", "resources", "tags", "blocked_tags", "inputs",
         "outputs", "temporaries", "touched", "collections", "shards", "filtered",
         "ranks", "machine", "use", "packages", "package_notes", "interpreters",
@@ -114,7 +114,7 @@ def test_dag(recorded):
         assert set(n) == {"step_number", "step_ref", "job_id", "job_uid",
                           "command", "state", "outdated_by", "metrics", "dependencies",
                           "dependency_refs", "is_build", "step_name",
-                          "exit_code", "verdict", "labels"}
+                          "exit_code", "verdict", "labels", "nodes"}
         assert n["state"] in ("active", "cached", "stale", "outdated",
                               "superseded")
     for a in dag["artifacts"]:

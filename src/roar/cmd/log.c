@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "show/show_variants.h"
 #include "ui/view.h"
+#include "ui/view_nodes.h"
 
 enum { DEFAULT_JOBS = 20, COMMAND_MIN = 16 };
 
@@ -171,6 +172,7 @@ static void add_row(struct log *l, const struct store_job *job)
 	str_clear(&cell);
 	view_status(&cell, job);
 	add_cell_str(l, STATUS, view_status_color(job), &cell);
+	view_nodes_mark(v, &v->out, job);
 	used = view_columns(&v->out, start);
 	str_clear(&cell);
 	show_variant_mark(v, job, l->n_jobs, &cell);

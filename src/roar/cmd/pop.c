@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "project/pop_files.h"
 #include "project/tidy_trees.h"
+#include "store/store_group.h"
 #include "ui/confirm.h"
 #include "ui/view.h"
 
@@ -47,10 +48,17 @@ static int newest_job(struct view *v, struct store_job *ret, bool *ret_found,
 static int read_plan(struct pop *p, const struct args *args,
 		     struct roar_error *err)
 {
+	int64_t *parts;
+	size_t n_parts;
 	int r;
 
 	r = newest_job(p->view, &p->job, &p->found, err);
 	if (r < 0 || !p->found || args_has(args, "keep-files"))
+		return r;
+	/* The files of a joined job are those of its parts. */
+	r = store_parts(p->view->store, &p->view->pool, p->job.id, &parts,
+			&n_parts, err);
+	if (r < 0 || n_parts)
 		return r;
 	r = pop_plan(p->view, &p->job, &p->files, &p->n_files, err);
 	if (r < 0)

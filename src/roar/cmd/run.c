@@ -449,6 +449,9 @@ static int run_in_project(const struct args *args, struct project *project,
 	story.argv = argv;
 	envp = run_environment(pool, &project->config);
 	options.envp = envp;
+	r = run_group_parse(args, envp, &options.group);
+	if (r)
+		return r;
 	r = run_tags_inherit(pool, &options.tags, &command->tags);
 	if (r == 0)
 		r = run_init(run, project, &options);

@@ -89,6 +89,8 @@ int run_meta_fill(struct run *run, char *const argv[])
 	m->kind = run->options.kind;
 	m->name = clean_text(run, run->options.name);
 	m->rerun_of = run->options.rerun_of;
+	m->group = run->options.group;
+	m->group.id = clean_text(run, m->group.id ? m->group.id : "");
 	m->argv = clean;
 	m->cwd = run->project->cwd;
 	m->tracer = run->options.tracer->name;
@@ -96,7 +98,7 @@ int run_meta_fill(struct run *run, char *const argv[])
 	m->user = user_name(&run->pool);
 	m->environment = "";
 	m->started_ns = clock_now_ns();
-	return m->name && m->host && m->user ? 0 : -ENOMEM;
+	return m->name && m->host && m->user && m->group.id ? 0 : -ENOMEM;
 }
 
 void run_meta_note_git(struct run *run, struct git_state *look)
@@ -156,6 +158,10 @@ void run_meta_encode(const struct run_meta *meta, struct str *out)
 	add(out, "started_ns", number);
 	(void)snprintf(number, sizeof(number), "%" PRId64, meta->rerun_of);
 	add(out, "rerun_of", number);
+	add(out, "group", meta->group.id);
+	(void)snprintf(number, sizeof(number), "%" PRId64 "/%" PRId64,
+		       meta->group.node, meta->group.n_nodes);
+	add(out, "group_node", number);
 	add_known(out, "git_root", meta->git_root);
 	add_known(out, "git_commit", meta->git_commit);
 	add_known(out, "git_branch", meta->git_branch);
@@ -208,6 +214,7 @@ static int take(struct pool *pool, struct run_meta *m, struct builder *b,
 		{ "host", &m->host },
 		{ "user", &m->user },
 		{ "environment", &m->environment },
+		{ "group", &m->group.id },
 		{ "git_root", &m->git_root },
 		{ "git_commit", &m->git_commit },
 		{ "git_branch", &m->git_branch },
@@ -223,6 +230,8 @@ static int take(struct pool *pool, struct run_meta *m, struct builder *b,
 		m->started_ns = strtoll(value, NULL, 10);
 	else if (strcmp(key, "rerun_of") == 0)
 		m->rerun_of = strtoll(value, NULL, 10);
+	else if (strcmp(key, "group_node") == 0) /* "-1/-1": not known */
+		(void)run_group_parse_node(value, &m->group);
 	else if (strcmp(key, "arg") == 0)
 		b->argv[b->n_args++] = copy;
 	else if (strcmp(key, "add_tag") == 0)
@@ -244,7 +253,8 @@ int run_meta_decode(struct pool *pool, const void *data, size_t len,
 			      .tracer = "",
 			      .host = "",
 			      .user = "",
-			      .environment = "" };
+			      .environment = "",
+			      .group = { "", -1, -1 } };
 	struct builder b = { 0 };
 	const char *p = data;
 	const char *end = p + len;

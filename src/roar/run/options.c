@@ -21,6 +21,14 @@ const struct option_spec run_option_table[] = {
 	  .letter = 'n',
 	  .arg = "NAME",
 	  .help = "a name for the step" },
+	{ .name = "group",
+	  .arg = "ID",
+	  .help = "the job that this run is a part of, when it runs on several "
+		  "machines (default: that of Slurm, torchrun or Ray)" },
+	{ .name = "node",
+	  .arg = "I/N",
+	  .help = "the machine is number I, from 0, of N (default: that of "
+		  "Slurm)" },
 	{ .name = "yes",
 	  .letter = 'y',
 	  .help = "do not ask when a step that this one depends on is stale" },

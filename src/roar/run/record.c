@@ -395,10 +395,11 @@ static int write_rows(struct run *run, struct store *store,
 {
 	static int (*const parts[])(struct run * run, struct store * store,
 				    struct roar_error * err) = {
-		add_processes, add_gaps,	 add_left_out,
-		add_tags,      shards_record,	 add_files,
-		edges_record,  objects_record,	 checkpoints_record,
-		ranks_record,  situation_record, collections_record,
+		add_processes,	  add_gaps,	    add_left_out,
+		add_tags,	  shards_record,    add_files,
+		edges_record,	  objects_record,   checkpoints_record,
+		ranks_record,	  situation_record, collections_record,
+		run_group_record,
 	};
 	int r = store_job_add(store, &run->job, err);
 

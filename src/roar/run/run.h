@@ -44,6 +44,7 @@
 #include "lineage/fold.h"
 #include "lineage/tag.h"
 #include "run/environments.h"
+#include "run/group.h"
 #include "run/input_clone.h"
 #include "run/kept_content.h"
 #include "run/links.h"
@@ -74,6 +75,7 @@ struct run_tags {
 
 /* What the user asked for. */
 struct run_options {
+	struct run_group group; /* the larger job that it is a part of */
 	const char *kind; /* "run" or "build" */
 	const char *name; /* "" when none */
 	int64_t rerun_of; /* id of the job that is run again; 0 none */
@@ -105,6 +107,7 @@ struct run_meta {
 	const char *user;
 	const char *environment; /* names of variables that roar set */
 	struct run_tags tags;
+	struct run_group group;
 	int64_t rerun_of;
 	int64_t started_ns;
 	/* The result of git_state_basics(); NULL: unknown. */

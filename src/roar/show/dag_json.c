@@ -7,6 +7,7 @@
 #include "show/show_variants.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
+#include "ui/view_nodes.h"
 
 static void json_hash(const struct dag *d, struct json *j, const char *key,
 		      int64_t artifact)
@@ -75,6 +76,7 @@ static void json_node(struct dag *d, struct json *j, size_t row)
 	if (d->expanded)
 		show_variant_json(d->view, j, job, d->n_rows);
 	view_json_labels(d->view, j, LABEL_JOB, job->id);
+	view_json_nodes(d->view, j, job);
 	dag_json_substeps(d, j, row);
 	json_end(j);
 }

@@ -19,6 +19,7 @@
 #include "show/show_collection.h"
 #include "show/show_variants.h"
 #include "ui/view.h"
+#include "ui/view_nodes.h"
 
 enum {
 	AFTER_MAX = 24, /* columns; further dependencies become "+3" */
@@ -227,6 +228,7 @@ static void add_command(struct table *t, size_t row, size_t used)
 		width -= add_trouble(v, job, width);
 	if (width < COMMAND_LEAST)
 		return;
+	view_nodes_mark(v, &text, job);
 	if (t->dag->expanded)
 		show_variant_mark(v, job, t->dag->n_rows, &text);
 	if (job->name[0]) {

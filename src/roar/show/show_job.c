@@ -16,6 +16,7 @@
 #include "show/show_variants.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
+#include "ui/view_nodes.h"
 
 static int read_block(struct job_block *b, struct roar_error *err)
 {
@@ -398,6 +399,7 @@ static int add_text(struct job_block *b, struct roar_error *err)
 	r = show_situation_text(b->view, b->job->id, err);
 	if (r < 0)
 		return r;
+	view_nodes(b->view, b->job);
 	view_labels(b->view, LABEL_JOB, b->job->id);
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
 	if (r >= 0)

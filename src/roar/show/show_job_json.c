@@ -14,6 +14,7 @@
 #include "show/show_situation.h"
 #include "show/show_variants.h"
 #include "ui/view.h"
+#include "ui/view_nodes.h"
 
 static int json_file(struct job_block *b, struct json *j,
 		     const struct store_file *f, struct roar_error *err)
@@ -148,6 +149,7 @@ static void json_facts(struct job_block *b, struct json *j)
 	const struct store_job *job = b->job;
 
 	view_json_job(b->view, j, job);
+	view_json_group(b->view, j, job);
 	view_json_int(j, "executions", b->n_executions);
 	view_json_text(j, "script", job->script[0] ? job->script : NULL);
 	view_json_text(j, "cwd", job->cwd);

@@ -8,6 +8,7 @@
 #include "lineage/fold.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
+#include "ui/view_nodes.h"
 
 void view_json_time(struct json *j, const char *key, int64_t time_ns)
 {
@@ -130,6 +131,7 @@ void view_json_job(struct view *v, struct json *j, const struct store_job *job)
 	view_json_int(j, "outputs_count", job->n_outputs);
 	view_json_text(j, "session_uid", view_session_uid(v, job->session_id));
 	view_json_labels(v, j, LABEL_JOB, job->id);
+	view_json_nodes(v, j, job);
 }
 
 void view_json_job_ref(struct view *v, struct json *j, const char *key,

@@ -280,7 +280,7 @@ static void every_kind_has_a_name_of_its_own(void **state)
 static void every_gap_has_a_word_and_a_sentence(void **state)
 {
 	(void)state;
-	for (unsigned a = EVENT_GAP_UNTRACED; a <= EVENT_GAP_OBJECT_LOG; a++) {
+	for (unsigned a = EVENT_GAP_UNTRACED; a <= EVENT_GAP_NODE; a++) {
 		assert_string_not_equal(event_gap_name(a), "unknown");
 		assert_null(strchr(event_gap_name(a), ' '));
 		assert_string_not_equal(event_gap_text(a), event_gap_text(0));

@@ -125,7 +125,8 @@ static void json_names_every_field(void **state)
 		    "      \"inputs_count\": 1,\n"
 		    "      \"outputs_count\": 1,\n"
 		    "      \"session_uid\": \"SESSION\",\n"
-		    "      \"labels\": {}\n"
+		    "      \"labels\": {},\n"
+		    "      \"nodes\": null\n"
 		    "    }\n"
 		    "  ]\n"
 		    "}\n");
