@@ -87,8 +87,9 @@ static void add_text(struct kept_list *o, const struct answer *a)
 {
 	struct table t = TABLE_INIT;
 
+	/* That of a restored object was not read: the sentence is enough. */
 	for (size_t i = 0; i < o->n; i++)
-		if (!a->chosen || o->list[i].why)
+		if ((!a->chosen || o->list[i].why) && o->list[i].item.kept_ns)
 			add_row(o, &t, &o->list[i]);
 	table_print(&t, &o->view.out, &o->view.term, 0);
 	table_release(&t);
