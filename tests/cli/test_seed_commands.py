@@ -94,8 +94,14 @@ def test_reproduce(place):
     model = place.digests("outputs/model.pt")["blake3"]
     assert "train.py" in typed(place, f"roar reproduce {model[:8]}").out
     typed(place, f"roar reproduce {model[:8]} --list-requirements")
-    refused = place("reproduce", model[:8], "--run", code=None)
-    assert refused.code in (0, 1) and not refused.out.startswith("Traceback")
+    for options in (["--run"], ["--run", "--package-sync"]):
+        with on_terminal(place, "reproduce", model[:8], *options) as t:
+            t.expect(r"\?")
+            t.type("n\n")
+            assert t.wait() == 1
+    again = typed(place, f"roar reproduce {model[:8]} --run -y").out
+    assert "identical  @B1  built/native.so" in again
+    assert "all hashed: identical with the record" in again
 
 
 @pytest.mark.parametrize("line", [
