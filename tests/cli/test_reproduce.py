@@ -252,6 +252,29 @@ def test_a_link_that_a_step_made_leads_nowhere(made, new):
         database.close()
 
 
+def test_a_foreign_record_is_run_only_when_trusted(made, new, served):
+    url, folder = served
+    elsewhere = os.path.join(made.base, "elsewhere")
+    os.makedirs(elsewhere, exist_ok=True)
+    path = os.path.join(folder, "record.jsonl")
+    made("export", "out/model", "-o", path)
+    plan = json.loads(made("reproduce", path, "--json", cwd=elsewhere).out)
+    assert [s["step_ref"] for s in plan["steps"]] == ["@B1", "@1", "@2"]
+    done = made("reproduce", path, "--run", "-y", "--into", new, code=1,
+                cwd=elsewhere)
+    assert "These commands come from somebody else:\n" in done.err
+    assert "  sh prep.sh raw.csv $'it\\'s\\na \"line\"' '$HOME'\n" in done.err
+    assert "add --trust" in done.err and not os.path.exists(new)
+    done = made("reproduce", url + "record.jsonl", "--run", "--trust", "--into",
+                new, cwd=elsewhere, code=None)
+    if "built without" in done.err:
+        pytest.skip("this roar has no transfers")
+    assert done.code == 0 and "3 outputs, all hashed: identical" in done.out
+    assert os.listdir(elsewhere) == []
+    assert "is not a file or URL" in made("reproduce", MODEL, NOISE,
+                                          code=2).err
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass

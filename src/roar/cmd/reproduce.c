@@ -6,6 +6,7 @@
 #include "base/macros.h"
 #include "commands.h"
 #include "compare/compare.h"
+#include "reproduce/foreign_record.h"
 #include "reproduce/reproduce.h"
 #include "ui/view.h"
 
@@ -56,8 +57,28 @@ static int parse_tolerance(struct reproduce *p, const char *name,
 	return 0;
 }
 
+/* The record of the project, or that of the file or URL that was named. */
+static int open_record(struct reproduce *p, struct foreign_record *foreign)
+{
+	const struct args *args = p->args;
+
+	if (!foreign_record_is(p->word)) {
+		if (args->n_operands > 1)
+			return cli_usage(args->command,
+					 "'%.200s' is not a file or URL of an "
+					 "exported record, so there can be no "
+					 "second argument",
+					 p->word);
+		return view_open(p->view, STORE_READONLY);
+	}
+	p->foreign = true;
+	p->word = args->operands[1];
+	return foreign_record_open(foreign, args->operands[0], p->view);
+}
+
 static int run(const struct args *args)
 {
+	CLEANUP(foreign_record_remove) struct foreign_record foreign = { "" };
 	CLEANUP(view_close) struct view v = VIEW_INIT;
 	CLEANUP(reproduce_release)
 	struct reproduce p = { .view = &v,
@@ -73,7 +94,7 @@ static int run(const struct args *args)
 	if (r == 0)
 		r = parse_tolerance(&p, "atol", &p.atol);
 	if (r == 0)
-		r = view_open(&v, STORE_READONLY);
+		r = open_record(&p, &foreign);
 	if (r)
 		return r;
 	r = plan_make(&p, &err);
@@ -122,6 +143,8 @@ static const struct example examples[] = {
 	  "make it again in a new directory, and compare" },
 	{ "roar reproduce @3 --run -y --rtol 1e-4",
 	  "accept numbers that differ a little" },
+	{ "roar reproduce https://example.org/model.jsonl --run",
+	  "what somebody else exported, after its commands were confirmed" },
 	{ "roar reproduce model.pt --script > again.sh",
 	  "the same for a machine without roar" },
 	{ "roar reproduce 3f2a11c0 --list-requirements",
@@ -133,7 +156,7 @@ const struct command cmd_reproduce = {
 	.name = "reproduce",
 	.group = GROUP_INSPECT,
 	.summary = "make a result again and prove that it is the same",
-	.synopsis = "[OPTION]... REF",
+	.synopsis = "[OPTION]... REF|RECORD [REF]",
 	.about =
 #include "reproduce.txt.inc"
 		,
@@ -147,6 +170,6 @@ const struct command cmd_reproduce = {
 		"failed; 2: wrong usage; 130: interrupted.",
 	.operand = OPERAND_TARGET,
 	.min_operands = 1,
-	.max_operands = 1,
+	.max_operands = 2,
 	.run = run,
 };

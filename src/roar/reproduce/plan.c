@@ -17,6 +17,7 @@
 #include "lineage/redact.h"
 #include "query/presence.h"
 #include "query/producer.h"
+#include "reproduce/foreign_record.h"
 #include "reproduce/reproduce.h"
 #include "run/argv_json.h"
 #include "ui/view.h"
@@ -343,6 +344,32 @@ static int find_maker(struct reproduce *p, struct roar_error *err)
 	return 0;
 }
 
+static int find_target(struct reproduce *p, struct roar_error *err)
+{
+	if (p->word)
+		return target_resolve(&p->view->query, p->view->project.cwd,
+				      p->word, TARGET_ANY, &p->target, err);
+	p->target.kind = TARGET_JOB;
+	p->word = "the newest job";
+	return foreign_record_last_job(p->view, &p->target.job, err);
+}
+
+/* Does a step come from an imported record?  Its commands are those of somebody else. */
+static int find_foreign(struct reproduce *p, struct roar_error *err)
+{
+	struct store_session *sessions;
+	size_t n;
+	int r = store_sessions(p->view->store, &p->view->pool, &sessions, &n,
+			       err);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		for (size_t k = 0; k < p->recipe.n_steps; k++)
+			p->foreign |= sessions[i].imported_ns &&
+				      p->recipe.steps[k].job->session_id ==
+					      sessions[i].id;
+	return r;
+}
+
 static bool is_kept(void *dirfd, const uint8_t blake3[BLAKE3_LEN])
 {
 	return keep_has(*(int *)dirfd, blake3, NULL);
@@ -358,8 +385,7 @@ int plan_make(struct reproduce *p, struct roar_error *err)
 		.is_kept = is_kept,
 		.ctx = &p->view->project.dirfd,
 	};
-	int r = target_resolve(&p->view->query, p->view->project.cwd, p->word,
-			       TARGET_ANY, &p->target, err);
+	int r = find_target(p, err);
 
 	if (r >= 0)
 		r = find_maker(p, err);
@@ -367,6 +393,8 @@ int plan_make(struct reproduce *p, struct roar_error *err)
 		r = recipe_make(&p->view->query, p->job, &options, &p->recipe,
 				err);
 	presence_look_release(&look);
+	if (r >= 0)
+		r = find_foreign(p, err);
 	if (r >= 0)
 		r = read_commands(p);
 	return r < 0 ? r : check(p);

@@ -1,5 +1,6 @@
 /* reproduce.h - making something again, and proving that it is the same.
  *
+  *	foreign_record.h a record from a file or a URL
  *	plan.c          the recipe, and what speaks against it
  *	plan_text.c     the plan as text, and the list of requirements
  *	plan_json.c     the same as JSON
@@ -34,7 +35,8 @@ struct reproduce_note {
 struct reproduce {
 	struct view *view;
 	const struct args *args;
-	const char *word; /* what to reproduce, as the user typed it */
+	const char *
+		word; /* what to reproduce, as the user typed it; NULL: the newest job */
 	struct target target;
 	const struct store_job *job; /* that made it */
 	struct recipe recipe;

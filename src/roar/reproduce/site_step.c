@@ -289,8 +289,10 @@ static int whole_argv(struct site *s, size_t step, const char *cwd,
 	argv[n++] = strcmp(job->kind, "build") == 0 ? "build" : "run";
 	argv[n++] = "--quiet";
 	if (*job->name) {
-		argv[n++] = "--name";
-		argv[n++] = job->name;
+		argv[n] = pool_printf(&s->p->view->pool, "--name=%s",
+				      job->name);
+		if (!argv[n++])
+			return -ENOMEM;
 	}
 	argv[n++] = "--";
 	for (size_t i = 0; i < n_command; i++)
