@@ -117,6 +117,46 @@ def clean_environment(home):
     return env
 
 
+# roar makes an index of the distribution's packages once per user; here every test is a
+# new user.  The first test of each worker leaves its index to the others.
+INDEXES = "/tmp/roar-cli-packages-%d" % os.getuid()
+
+
+def seed_index(home, user):
+    folder = os.path.join(home, ".cache", "roar")
+    for path in glob.glob(os.path.join(INDEXES, "packages-*")):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        try:
+            shutil.copy(path, folder)
+        except OSError:
+            continue
+        if user is not None:
+            for made in (os.path.dirname(folder), folder,
+                         os.path.join(folder, os.path.basename(path))):
+                os.chown(made, user, user)
+
+
+def key_of(index):
+    """Of the database that it was made of; see capture/owner_index.h."""
+    with open(index, "rb") as f:
+        return f.read(88)
+
+
+def save_index(home):
+    os.makedirs(INDEXES, mode=0o700, exist_ok=True)
+    for manager in ("dpkg", "rpm", "apk"):
+        found = glob.glob(os.path.join(home, ".cache", "roar",
+                                       f"packages-{manager}-*[0-9a-f]"))
+        for path in found:
+            kept = os.path.join(INDEXES, os.path.basename(path))
+            try:
+                if not os.path.exists(kept) or key_of(kept) != key_of(path):
+                    shutil.copy(path, f"{kept}.{os.getpid()}")
+                    os.replace(f"{kept}.{os.getpid()}", kept)
+            except OSError:
+                pass
+
+
 class Place:
     """A folder and a user that runs roar in it."""
 
@@ -138,6 +178,7 @@ class Place:
             for path in (base, self.home, self.root):
                 os.chown(path, user, user)
             os.chown(os.path.join(self.home, ".gitconfig"), user, user)
+        seed_index(self.home, user)
 
     # ---- files ----
 
@@ -307,6 +348,7 @@ class Place:
             except OSError:
                 pass
         self.remove_logs()
+        save_index(self.home)
         shutil.rmtree(self.base, ignore_errors=True)
         if os.path.exists(self.base):
             # There are folders that nobody may enter.

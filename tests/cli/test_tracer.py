@@ -218,7 +218,7 @@ def test_a_refusal_is_remembered_and_found_out_anew(user, deny):
 
 def test_a_damaged_memory_of_refusals_is_none(user):
     folder = os.path.join(user.home, ".cache", "roar")
-    os.makedirs(folder)
+    os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "tracers"), "wb") as f:
         f.write(b"roar-tracers 1 \0\nptrace " + os.urandom(3000))
     for path in (os.path.dirname(folder), folder):

@@ -180,7 +180,7 @@ def test_a_run_goes_on_where_there_is_no_cache(project, env):
 
 def test_a_cache_that_is_not_ours_is_left_alone(project):
     folder = os.path.dirname(cache_path(project))
-    os.makedirs(folder)
+    os.makedirs(folder, exist_ok=True)
     with open(cache_path(project), "wb") as f:
         f.write(b"of somebody else")
     os.chmod(cache_path(project), 0o666)
