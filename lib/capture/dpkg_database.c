@@ -8,17 +8,25 @@
  * use is skipped: documentation, and directories. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "base/thread.h"
+#include "base/vec.h"
 #include "capture/owner_index.h"
 #include "capture/package_database.h"
 
-enum { STATUS_MAX = 256 * 1024 * 1024 };
+enum {
+	STATUS_MAX = 256 * 1024 * 1024,
+	READERS_MAX = 4, /* threads */
+	LISTS_PER_READER = 200, /* fewer are read by one thread */
+};
 
 /* ---- lists ---- */
 
@@ -146,19 +154,99 @@ static void release_status(struct status *s)
 	pool_release(&s->pool);
 }
 
-static void read_list(struct status *s, int dirfd, const char *name,
-		      struct str *text)
-{
-	size_t len = strlen(name);
-	uintptr_t number;
+/* A list of files, and whose it is. */
+struct list {
+	const char *name; /* in info/ */
+	int package;
+};
 
-	if (len < 6 || strcmp(name + len - 5, ".list") != 0)
-		return;
-	number = (uintptr_t)map_get(&s->versions, name, len - 5);
-	if (number &&
-	    package_file_read(dirfd, name, PACKAGE_LIST_MAX, text) == 0)
-		dpkg_list_parse(str_cstr(text), text->len, s->builder,
-				(int)number - 1);
+/* Part of the lists, and who reads them: a thousand small files are slow to open. */
+struct reader {
+	int info_fd;
+	const struct list *lists;
+	size_t n_lists;
+	size_t first, step; /* every `step`th list from the first */
+	struct owner_builder *builder;
+	pthread_t thread;
+	bool started;
+};
+
+static void *read_lists(void *arg)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	struct reader *r = arg;
+
+	for (size_t i = r->first; i < r->n_lists; i += r->step)
+		if (package_file_read(r->info_fd, r->lists[i].name,
+				      PACKAGE_LIST_MAX, &text) == 0)
+			dpkg_list_parse(str_cstr(&text), text.len, r->builder,
+					r->lists[i].package);
+	return NULL;
+}
+
+/* Lists whose package is not installed are left out. */
+static int find_lists(struct status *s, DIR *info, struct list **ret,
+		      size_t *ret_n)
+{
+	size_t cap = 0;
+	struct dirent *entry;
+
+	while ((entry = readdir(info))) {
+		size_t len = strlen(entry->d_name);
+		uintptr_t number;
+		struct list *l;
+
+		if (len < 6 || strcmp(entry->d_name + len - 5, ".list") != 0)
+			continue;
+		number = (uintptr_t)map_get(&s->versions, entry->d_name,
+					    len - 5);
+		if (!number)
+			continue;
+		l = VEC_PUSH(*ret, *ret_n, cap);
+		if (!l)
+			return -ENOMEM;
+		l->name = pool_strdup(&s->pool, entry->d_name);
+		l->package = (int)number - 1;
+		if (!l->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* By several threads if there are many; this one is the first of them. */
+static void read_all(int info_fd, const struct list *lists, size_t n,
+		     struct owner_builder *b)
+{
+	struct reader readers[READERS_MAX] = { 0 };
+	size_t n_readers = n < LISTS_PER_READER ? 1 : cpus_allowed();
+
+	if (n_readers > READERS_MAX)
+		n_readers = READERS_MAX;
+	for (size_t i = 0; i < n_readers; i++) {
+		readers[i] = (struct reader){ .info_fd = info_fd,
+					      .lists = lists,
+					      .n_lists = n,
+					      .first = i,
+					      .step = n_readers };
+		if (!i || owner_builder_new(&readers[i].builder) < 0)
+			readers[i].builder = b;
+		else
+			readers[i].started = thread_start(&readers[i].thread,
+							  NULL, read_lists,
+							  &readers[i]) == 0;
+	}
+	/* What has no thread is read here. */
+	for (size_t i = 0; i < n_readers; i++)
+		if (!readers[i].started)
+			(void)read_lists(&readers[i]);
+	for (size_t i = 1; i < n_readers; i++) {
+		if (readers[i].started)
+			(void)pthread_join(readers[i].thread, NULL);
+		if (readers[i].builder == b)
+			continue;
+		owner_builder_merge(b, readers[i].builder);
+		owner_builder_free(readers[i].builder);
+	}
 }
 
 int dpkg_database_read(const char *dir, struct owner_builder *b)
@@ -166,9 +254,10 @@ int dpkg_database_read(const char *dir, struct owner_builder *b)
 	CLEANUP(release_status) struct status s = { .builder = b };
 	CLEANUP(str_release) struct str text = STR_INIT;
 	CLEANUP(closedirp) DIR *info = NULL;
+	CLEANUP(freep) struct list *lists = NULL;
 	CLEANUP(closep)
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
+	size_t n = 0;
 	int info_fd;
 	int r;
 
@@ -186,7 +275,8 @@ int dpkg_database_read(const char *dir, struct owner_builder *b)
 		closep(&info_fd);
 		return r;
 	}
-	while ((entry = readdir(info)))
-		read_list(&s, info_fd, entry->d_name, &text);
-	return 0;
+	r = find_lists(&s, info, &lists, &n);
+	if (r == 0)
+		read_all(info_fd, lists, n, b);
+	return r;
 }

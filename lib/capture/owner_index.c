@@ -175,6 +175,24 @@ void owner_builder_dir(struct owner_builder *b, const char *path, size_t len,
 	b->has_dirs = true;
 }
 
+void owner_builder_merge(struct owner_builder *b,
+			 const struct owner_builder *from)
+{
+	size_t n = b->n_owned + from->n_owned;
+
+	b->failed |= from->failed;
+	b->has_dirs |= from->has_dirs;
+	if (!from->n_owned)
+		return;
+	if (vec_reserve(&b->owned, &b->cap_owned, n, sizeof(*b->owned)) < 0) {
+		b->failed = true;
+		return;
+	}
+	memcpy(b->owned + b->n_owned, from->owned,
+	       from->n_owned * sizeof(*b->owned));
+	b->n_owned = n;
+}
+
 /* The slot of the hash, or the empty one where it belongs. */
 static size_t find_slot(const struct slot *slots, size_t n_slots, uint64_t hash)
 {

@@ -61,6 +61,10 @@ void owner_builder_path(struct owner_builder *b, const char *path, size_t len,
 void owner_builder_dir(struct owner_builder *b, const char *path, size_t len,
 		       int package);
 
+/* Adds the paths of another builder, whose packages have the numbers of this one. */
+void owner_builder_merge(struct owner_builder *b,
+			 const struct owner_builder *from);
+
 /* Makes the index.  -ENOMEM, also if an earlier call had no memory. */
 int owner_builder_end(struct owner_builder *b, const struct owner_key *key,
 		      struct owner_index **ret);
