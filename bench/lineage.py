@@ -123,6 +123,47 @@ def rerun_record(bench):
     return project
 
 
+def md5_of(path):
+    with open(path, "rb") as f:
+        return hashlib.md5(f.read()).hexdigest()
+
+
+def dvc_files(project, path):
+    """The same graph as stages of DVC, all up to date, beside copies of the files."""
+    names = [n for n in os.listdir(project) if n != ".roar"]
+    os.makedirs(path)
+    for name in names:
+        os.link(os.path.join(project, name), os.path.join(path, name))
+    known = {n: {"path": n, "hash": "md5", "md5": md5_of(os.path.join(path, n)),
+                 "size": os.stat(os.path.join(path, n)).st_size} for n in names}
+    stages, lock = {}, {}
+    for k in range(RERUN_STEPS):
+        deps = sorted(["step.py", f"data{k}"] +
+                      ([f"out{k - LANES}"] if k >= LANES else []))
+        cmd, out = f"python3 step.py {k}", f"out{k}"
+        stages[f"s{k}"] = {"cmd": cmd, "deps": deps, "outs": [{out: {"cache": False}}]}
+        lock[f"s{k}"] = {"cmd": cmd, "deps": [known[d] for d in deps],
+                         "outs": [known[out]]}
+    for name, what in (("dvc.yaml", {"stages": stages}),
+                       ("dvc.lock", {"schema": "2.0", "stages": lock})):
+        with open(os.path.join(path, name), "w", encoding="utf-8") as f:
+            json.dump(what, f)  # which is YAML too
+
+
+def dvc_rows(bench, project):
+    dvc = bench.args.peer and os.path.join(bench.args.peer, "bin", "dvc")
+    if not dvc or not os.path.exists(dvc):
+        print("bench: no dvc in --peer: no row of dvc repro")
+        return
+    path = os.path.join(bench.made("dvc"), "project")
+    dvc_files(project, path)
+    env = ["env", "DVC_NO_ANALYTICS=1", f"HOME={path}", dvc]
+    for args in (["init", "--no-scm", "-q"], ["repro"]):
+        wall_ms([*env, *args], path)
+    bench.add("  dvc repro, the same", "ms", None,
+              [wall_ms([*env, "repro"], path) for _ in range(bench.reps(3))])
+
+
 def rerun_rows(bench):
     project = rerun_record(bench)
     told = subprocess.run([bench.roar, "rerun", "--json"], cwd=project, check=True,
@@ -135,6 +176,7 @@ def rerun_rows(bench):
             ("  status", ["status"], None)):
         bench.add(title, "ms", goal, [wall_ms([bench.roar, *args], project)
                                       for _ in range(bench.reps(11))])
+    dvc_rows(bench, project)
 
 
 def rows(bench):
