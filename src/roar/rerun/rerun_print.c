@@ -310,12 +310,15 @@ static void add_count(struct str *line, size_t n, const char *what)
 void rerun_print_summary(struct rerun_work *w)
 {
 	size_t n[STEP_ENDS] = { 0 };
+	bool stopped = w->sig || w->failed < w->plan.n;
 	struct str line = STR_INIT;
 
+	if (w->quiet && !stopped)
+		return;
 	for (size_t i = 0; i < w->plan.n; i++)
 		n[w->fates[i].end]++;
 	str_adds(&line, "roar: ");
-	if (w->sig || w->failed < w->plan.n) {
+	if (stopped) {
 		str_adds(&line, w->sig ? "interrupted" : "stopped at ");
 		if (!w->sig)
 			add_step(w, w->failed, &line);
@@ -324,8 +327,6 @@ void rerun_print_summary(struct rerun_work *w)
 		say(&line);
 		return;
 	}
-	if (w->quiet)
-		return;
 	add_count(&line, n[STEP_RAN], "run");
 	add_count(&line, n[STEP_RESTORED], "restored");
 	add_count(&line, n[STEP_UNCHANGED], "unchanged");
