@@ -14,6 +14,8 @@ from measure import wall_ms
 
 RERUN_STEPS, LANES = 1000, 10
 RERUN_GOAL_MS = 200
+LARGE_JOBS = 1000  # of each session
+LOOK_GOAL_MS, DAG_GOAL_MS, WALK_GOAL_MS = 30, 60, 100
 
 INPUT, OUTPUT, REGULAR = 1, 2, 1
 SECOND = 1_000_000_000
@@ -179,5 +181,32 @@ def rerun_rows(bench):
     dvc_rows(bench, project)
 
 
+def large_record(bench):
+    """10 sessions of 1,000 jobs (lineage_store.c); a file that the last job wrote."""
+    project = os.path.join(bench.work, "large-record")
+    os.mkdir(project)
+    done = subprocess.run([bench.tool("lineage_store"), project, "10", str(LARGE_JOBS)],
+                          check=True, stdout=subprocess.PIPE)
+    return project, done.stdout.decode().split()[2]
+
+
+def large_rows(bench):
+    if not os.path.exists(bench.tool("lineage_store")):
+        return
+    project, path = large_record(bench)
+    # The last job was made from all jobs of its session: 1,000 of them and 9,000 files.
+    for title, args, goal in (
+            ("status, 100,000 of 1,000,000 files", ["status"], LOOK_GOAL_MS),
+            ("log", ["log"], LOOK_GOAL_MS),
+            ("show", ["show", f"@{LARGE_JOBS}"], LOOK_GOAL_MS),
+            ("dag", ["dag"], DAG_GOAL_MS),
+            ("why", ["why", path], WALK_GOAL_MS),
+            ("lineage of 10,000 nodes", ["lineage", path], WALK_GOAL_MS),
+            ("inputs --all of 10,000 nodes", ["inputs", "--all", path], WALK_GOAL_MS)):
+        bench.add(title, "ms", goal, [wall_ms([bench.roar, *args], project)
+                                      for _ in range(bench.reps(11))])
+
+
 def rows(bench):
     rerun_rows(bench)
+    large_rows(bench)
