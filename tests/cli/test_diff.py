@@ -1,5 +1,10 @@
 """roar diff: what differs between executions, sessions and contents."""
 
+import os
+import subprocess
+
+import pytest
+
 TRAIN = """#!/bin/sh
 cat data.csv >/dev/null
 printf '{"loss": %s, "train_time": %s}' "$1" "$$" >"$2.json"
@@ -105,3 +110,29 @@ def test_trouble_is_exit_code_2(project):
                        (("@1",), "missing argument")]:
         done = project("diff", *words, code=2)
         assert why in done.err and done.out == ""
+
+
+TORCH = """import sys, torch
+state = {"w": torch.tensor([[1.0, float("nan")], [3.0, 4.0]]), "step": 3}
+torch.save(state, "a.pt")
+state["w"][1, 0] += 0.5
+torch.save(state, "b.pt")
+"""
+
+
+def test_files_of_torch_are_compared_by_tensor(project):
+    made = subprocess.run(["/usr/bin/python3", "-c", TORCH], cwd=project.root,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    if made.returncode:
+        pytest.skip("no torch: " + made.stderr.strip().rpartition("\n")[2])
+    path = {"PATH": "/usr/bin:" + os.environ["PATH"]}
+    found = project.json("diff", "a.pt", "b.pt", code=1, env=path)["content"]
+    assert (found["format"], found["values"], found["different"]) == ("torch", 5, 1)
+    assert found["first"] == found["worst"] == "tensor 'w' [1, 0]"
+    assert found["max_abs"] == 0.5
+    project("diff", "--atol", "0.5", "a.pt", "b.pt", env=path)
+    # Without Python they are bytes.
+    project.write("bin/python3", "#!/bin/sh\nexit 1\n", mode=0o755)
+    path = {"PATH": project.path("bin") + ":" + os.environ["PATH"]}
+    found = project.json("diff", "a.pt", "b.pt", code=1, env=path)["content"]
+    assert found["format"] == "bytes" and "torch" in found["note"]
