@@ -101,10 +101,13 @@ const struct option_spec *help_common_options(const struct command *c)
 	return c == program_selected()->single ? options : options + 1;
 }
 
+enum { VALUES_MAX = 60 };
+
 void help_option_text(struct str *out, const struct option_spec *o)
 {
 	str_adds(out, o->help);
-	if (o->values)
+	/* A long list has no place to break: the text says it in words. */
+	if (o->values && strlen(o->values) <= VALUES_MAX)
 		str_addf(out, " (%s)", o->values);
 	if (o->flags & OPTION_REPEAT)
 		str_adds(out, "; may be repeated");

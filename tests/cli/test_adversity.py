@@ -14,6 +14,7 @@ import pytest
 
 from helpers import children_of, gaps_of, lines, until
 
+SCHEMA_1 = os.path.join(os.path.dirname(__file__), "..", "..", "lib", "store", "schema.sql")
 WORK = ["sh", "-c", "echo out; echo made >made; exit 3"]
 
 
@@ -577,23 +578,15 @@ def test_nothing_already_recorded_is_lost_by_all_of_this(project):
 @pytest.mark.parametrize("words", [["status"], ["log"], ["verify"], ["db"]])
 def test_who_reads_brings_an_old_database_up_to_date(project, words):
     project.sh("echo x >out")
-    with closing(sqlite3.connect(project.path(".roar", "roar.db"))) as base:
+    path = project.path(".roar", "roar.db")
+    with closing(sqlite3.connect(path)) as base:
         newest, = base.execute("PRAGMA user_version").fetchone()
-        for name, in base.execute(
-                "SELECT name FROM sqlite_schema WHERE name IN "
-                "('artifacts_crc64nvme', 'artifacts_git_blob')").fetchall():
-            base.execute(f"DROP INDEX {name}")
-        for name in ("crc64nvme", "git_blob"):
-            base.execute(f"ALTER TABLE artifacts DROP COLUMN {name}")
-        for name in ("bytes_read", "bytes_written"):
-            base.execute(f"ALTER TABLE job_files DROP COLUMN {name}")
-        base.execute("ALTER TABLE jobs DROP COLUMN n_sums_lost")
-        base.execute("ALTER TABLE jobs DROP COLUMN environment")
-        base.execute("DROP TABLE shards")
-        for name in ("objects", "checkpoint_shards", "checkpoints"):
-            base.execute(f"DROP TABLE {name}")
-        base.execute("CREATE TABLE digest_cache (dev)")
-        base.execute("CREATE TABLE counters (name)")
+    for name in os.listdir(project.path(".roar")):
+        if name.startswith("roar.db"):
+            os.unlink(project.path(".roar", name))
+    with closing(sqlite3.connect(path)) as base, open(SCHEMA_1, encoding="utf-8") as f:
+        base.executescript(f.read())
+        base.execute("PRAGMA application_id = 0x726f6172")
         base.execute("PRAGMA user_version = 1")
         base.commit()
     project(*words)
