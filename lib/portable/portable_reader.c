@@ -87,7 +87,7 @@ static int next_line(struct reader *r, const char **ret, size_t *ret_len,
 	size_t scanned = 0;
 
 	for (;;) {
-		const char *start = r->buffer.data + r->at;
+		const char *start = str_cstr(&r->buffer) + r->at;
 		size_t len = r->buffer.len - r->at;
 		const char *end = len > scanned ? memchr(start + scanned, '\n',
 							 len - scanned) :
