@@ -62,9 +62,10 @@ int outdated_steps_find(const struct pipeline *p, struct presence_look *look,
 	if (!ret->nodes)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_nodes; i++) {
-		const int64_t *id = &pipeline_outline(p, i)->id;
+		const struct store_outline *job = pipeline_outline(p, i);
+		const int64_t *id = &job->id;
 
-		if (p->nodes[i].state != GRAPH_SUPERSEDED &&
+		if (p->nodes[i].state != GRAPH_SUPERSEDED && !job->is_joined &&
 		    map_set(&nodes, id, sizeof(*id), &ret->nodes[i]) < 0)
 			return -ENOMEM;
 	}

@@ -8,7 +8,8 @@
  *
  * Each path is looked at once (presence.h).  A file that is neither known by its stamp
  * nor by the digest cache, nor within the budget, is not evidence; nor are directories
- * and objects of a store. */
+ * and objects of a store.  Files of a joined job are on several machines: they are not
+ * looked at. */
 #ifndef ROAR_QUERY_OUTDATED_STEPS_H
 #define ROAR_QUERY_OUTDATED_STEPS_H
 

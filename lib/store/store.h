@@ -328,6 +328,7 @@ struct store_outline {
 	int64_t step;
 	int64_t started_ns;
 	int64_t n_files; /* kept inputs and outputs */
+	bool is_joined; /* from the records of several machines */
 };
 int store_session_outline(struct store *s, struct pool *pool,
 			  int64_t session_id, struct store_outline **ret,

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 
 /* The latest execution of a step comes first. */
-#define OUTLINE                                                \
-	"SELECT id, kind = 'build', step, started_ns, "        \
-	"n_inputs + n_outputs FROM jobs INDEXED BY jobs_step " \
+#define OUTLINE                                         \
+	"SELECT id, kind = 'build', step, started_ns, " \
+	"n_inputs + n_outputs, tracer = 'join' "        \
+	"FROM jobs INDEXED BY jobs_step "               \
 	"WHERE session_id = ?1 ORDER BY kind, step, attempt DESC"
 
 static bool same_step(const struct store_outline *a,
@@ -50,6 +51,7 @@ int store_session_outline(struct store *s, struct pool *pool,
 		job.step = column_int(&q);
 		job.started_ns = column_int(&q);
 		job.n_files = column_int(&q);
+		job.is_joined = column_int(&q) != 0;
 		if (!job.n_files && same_step(&job, &last))
 			continue;
 		row = rows_push(&rows);

@@ -48,7 +48,9 @@ def test_an_exported_session_arrives_as_a_closed_one(project, other):
     digest = project("session", "hash").out.strip()
     session = other.json("show", digest)["session"]
     assert session["uid"] == project.json("show")["session"]["uid"]
-    assert session["closed_at"] and session["labels"] == {"owner": "alice"}
+    assert session["closed_at"] and session["imported_at"]
+    assert "(closed, imported)" in other("show", digest).out
+    assert session["labels"] == {"owner": "alice"}
     model = project.json("show", "model")["digests"]["blake3"]
     assert other.json("show", model)["labels"] == {"stage": "best"}
     assert other.json("log")["jobs"] == []
@@ -119,6 +121,9 @@ def test_records_of_nodes_become_one_step_with_one_verdict(project, other):
     assert [n["step_ref"] for n in dag["nodes"]] == ["@1", "@2"]
     assert len(dag["nodes"][1]["nodes"]) == 2
     assert "[2 nodes] " in project("dag").out
+    # Files of another machine are not looked for on this one.
+    os.unlink(other.path("raw"))
+    assert project.json("dag")["outdated_count"] == 0
 
     # A joined job travels with its parts, and taking it back deletes nothing.
     third = make_place(project.roar_program)

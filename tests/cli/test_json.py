@@ -10,7 +10,7 @@ LOG_JOB = {"job_uid", "step_ref", "step_number", "kind", "name", "attempt",
            "command", "started_at", "duration_s", "status", "exit_code",
            "verdict", "inputs_count", "outputs_count", "session_uid",
            "labels", "nodes"}
-SESSION = {"uid", "created_at", "closed_at", "jobs", "run_steps",
+SESSION = {"uid", "created_at", "closed_at", "imported_at", "jobs", "run_steps",
            "build_steps", "labels"}
 FILE = {"path", "role", "digests", "digest_by", "size_bytes", "type", "intermediate",
         "filter", "read_order", "write_order", "reader_pid", "writer_pid",

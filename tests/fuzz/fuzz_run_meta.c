@@ -22,6 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	assert(strcmp(meta.uid, copy.uid) == 0);
 	for (size_t i = 0; meta.argv[i]; i++)
 		assert(strcmp(meta.argv[i], copy.argv[i]) == 0);
+	assert(strcmp(meta.group.id, copy.group.id) == 0);
+	assert(meta.group.node == copy.group.node &&
+	       meta.group.n_nodes == copy.group.n_nodes);
 	assert(meta.tags.n == copy.tags.n);
 	for (size_t i = 0; i < meta.tags.n; i++) {
 		assert(meta.tags.list[i].action == copy.tags.list[i].action);

@@ -37,8 +37,9 @@ static void add_facts(struct block *b)
 	struct view *v = b->view;
 
 	term_add(&v->out, &v->term, COLOR_BOLD, "Session ");
-	str_addf(&v->out, "%s (%s)\n", s->uid,
-		 s->closed_ns ? "closed" : "active");
+	str_addf(&v->out, "%s (%s%s)\n", s->uid,
+		 s->closed_ns ? "closed" : "active",
+		 s->imported_ns ? ", imported" : "");
 	view_label(v, "DAG hash:");
 	term_add(&v->out, &v->term, COLOR_CYAN, b->hash);
 	str_addc(&v->out, '\n');

@@ -106,6 +106,7 @@ void view_json_session(struct view *v, struct json *j, const char *key,
 	view_json_text(j, "uid", session->uid);
 	view_json_time(j, "created_at", session->created_ns);
 	view_json_time(j, "closed_at", session->closed_ns);
+	view_json_time(j, "imported_at", session->imported_ns);
 	view_json_int(j, "jobs", session->n_jobs);
 	view_json_int(j, "run_steps", session->n_steps);
 	view_json_int(j, "build_steps", session->n_build_steps);
