@@ -273,6 +273,22 @@ class PythonRecord(Page):
                            env=self.environment, check=True, stdout=subprocess.DEVNULL)
 
 
-PAGES = {"README.md": Readme, "docs/arena.md": Arena,
+class Pipelines(Page):
+    """Four steps; then a script changes and does the same as before."""
+
+    def prepare(self):
+        for name, text in (("prepare.py", 'open("data", "w").write(open("raw").read())'),
+                           ("train.py", 'open("model", "w").write(open("data").read() * 2)'),
+                           ("evaluate.py", 'open("score", "w").write(open("model").read())'),
+                           ("plot.py", 'open("plot", "w").write(open("raw").read())'),
+                           ("raw", "1")):
+            (self.project / name).write_text(text)
+        script = "roar init && " + " && ".join(
+            f"roar run -q python3 {name}.py" for name in
+            ("prepare", "train", "evaluate", "plot"))
+        self.step(script + "; echo '# a comment' >>prepare.py", [], self.project)
+
+
+PAGES = {"README.md": Readme, "docs/pipelines.md": Pipelines, "docs/arena.md": Arena,
          "docs/coordinator.md": Coordinator, "docs/readers.md": Readers,
          "docs/python-record.md": PythonRecord, "docs/shards.md": Shards}
