@@ -198,6 +198,38 @@ static void filtered_files_are_listed_on_request_and_counted(void **state)
 	assert_int_equal(counts[1].n_written, 2);
 }
 
+static void sources_are_inputs_and_what_was_moved(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = add_job(f, "a1", "x", 1, 0);
+	struct store_file made = a_file(id, "/p/made", LINEAGE_OUTPUT, 1);
+	struct store_file moved = a_file(id, "/p/moved", LINEAGE_OUTPUT, 2);
+	struct store_file in = a_file(id, "/p/in", LINEAGE_INPUT, 3);
+	struct store_file hidden = a_file(id, "/etc/x", LINEAGE_INPUT, 4);
+	struct store_file *out;
+	size_t n;
+
+	made.origin = "";
+	moved.origin = "/p/old";
+	in.origin = hidden.origin = "";
+	hidden.filter = 3;
+	add_file(f, &made);
+	add_file(f, &moved);
+	add_file(f, &in);
+	add_file(f, &hidden);
+	/* Only the first one begins a snapshot. */
+	assert_int_equal(store_snapshot_begin(f->s, &f->err), 1);
+	assert_int_equal(store_snapshot_begin(f->s, &f->err), 0);
+	ok(f, store_sources(f->s, &f->pool, id, &out, &n, &f->err));
+	store_snapshot_end(f->s);
+	assert_int_equal(n, 2);
+	assert_string_equal(out[0].path, "/p/in");
+	assert_string_equal(out[1].origin, "/p/old");
+	ok(f, store_begin(f->s, &f->err));
+	assert_int_equal(store_snapshot_begin(f->s, &f->err), 0);
+	ok(f, store_commit(f->s, &f->err));
+}
+
 static void session_files_are_kept_inputs_and_outputs_by_job(void **state)
 {
 	struct fixture *f = *state;
@@ -572,6 +604,7 @@ int main(void)
 		STORE_TEST(paths_and_contents_are_stored_once),
 		STORE_TEST(files_are_ordered_by_role_and_use),
 		STORE_TEST(filtered_files_are_listed_on_request_and_counted),
+		STORE_TEST(sources_are_inputs_and_what_was_moved),
 		STORE_TEST(session_files_are_kept_inputs_and_outputs_by_job),
 		STORE_TEST(uses_of_an_artifact_come_oldest_first),
 		STORE_TEST(uses_of_a_path_come_newest_first),
