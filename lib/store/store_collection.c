@@ -29,7 +29,7 @@ int store_collection_add(struct store *s, const struct store_collection *c,
 			 int64_t *ret_id, struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int64_t id;
+	int64_t id = 0;
 	int r = store_must_write(s, err);
 
 	if (r == 0)
@@ -50,7 +50,7 @@ int store_collection_use_add(struct store *s,
 			     struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int64_t path_id;
+	int64_t path_id = 0;
 	int r = store_must_write(s, err);
 
 	if (r == 0)
@@ -83,7 +83,7 @@ int store_collection_name_add(struct store *s, int64_t id, const char *name,
 			      const char *path, struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int64_t path_id;
+	int64_t path_id = 0;
 	int64_t known;
 	int r = store_must_write(s, err);
 

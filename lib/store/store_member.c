@@ -61,8 +61,8 @@ int store_member_add(struct store *s, int64_t id, int64_t n, const char *path,
 		     struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int64_t artifact_id;
-	int64_t path_id;
+	int64_t artifact_id = 0;
+	int64_t path_id = 0;
 	int r = store_path_intern(s, path, &path_id, err);
 
 	if (r == 0)
