@@ -413,6 +413,10 @@ static int add_collection(struct reader *r, union portable_row *row,
 				     &use->collection.id, err);
 
 	use->job_id = r->job;
+	if (e == 0)
+		e = store_collection_use_check(r->store, use, err);
+	if (e == -EBADMSG)
+		return -EINVAL; /* it would give other files to that hash */
 	return e < 0 ? e : store_collection_use_add(r->store, use, err);
 }
 

@@ -68,6 +68,12 @@ int store_collection_use_add(struct store *s,
 			     const struct store_collection_use *use,
 			     struct roar_error *err);
 
+/* Are the files of the job below the path those that the hash stands for?  For a use that
+ * is not our own.  -EBADMSG: they are not. */
+int store_collection_use_check(struct store *s,
+			       const struct store_collection_use *use,
+			       struct roar_error *err);
+
 /* Gives the collection a name.  1, or 0 if the name means that collection already. */
 int store_collection_name_add(struct store *s, int64_t id, const char *name,
 			      const char *path, struct roar_error *err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "hash/dir/dir_hash.h"
 #include "store/store_collection.h"
 #include "store/store_internal.h"
 
@@ -102,7 +103,30 @@ static int open_stored(struct store *s, int64_t id, struct store_members *m,
 	return r;
 }
 
-/* The files of the newest job that used it. */
+/* The files of one job below the directory in m->dir. */
+static int open_files(struct store *s, int64_t job_id, int64_t role,
+		      unsigned flags, struct store_members *m,
+		      struct roar_error *err)
+{
+	int r;
+
+	if (str_error(&m->dir) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	m->prefix = m->dir.len + 1;
+	r = statement_prepare(s,
+			      flags & STORE_MEMBERS_ANY_ORDER ? USED_MEMBERS :
+								USED_MEMBERS
+				      " ORDER BY p.path",
+			      &m->q, err);
+	if (r < 0)
+		return r;
+	statement_int(&m->q, job_id);
+	statement_int(&m->q, role);
+	statement_text(&m->q, str_cstr(&m->dir));
+	return 0;
+}
+
+/* Those of the newest job that used it. */
 static int open_used(struct store *s, int64_t id, unsigned flags,
 		     struct store_members *m, struct roar_error *err)
 {
@@ -120,20 +144,7 @@ static int open_used(struct store *s, int64_t id, unsigned flags,
 	job_id = column_int(&use);
 	role = column_int(&use);
 	column_str(&use, &m->dir);
-	if (str_error(&m->dir) < 0)
-		return error_set(err, -ENOMEM, "out of memory");
-	m->prefix = m->dir.len + 1;
-	r = statement_prepare(s,
-			      flags & STORE_MEMBERS_ANY_ORDER ? USED_MEMBERS :
-								USED_MEMBERS
-				      " ORDER BY p.path",
-			      &m->q, err);
-	if (r < 0)
-		return r;
-	statement_int(&m->q, job_id);
-	statement_int(&m->q, role);
-	statement_text(&m->q, str_cstr(&m->dir));
-	return 0;
+	return open_files(s, job_id, role, flags, m, err);
 }
 
 int store_members_open(struct store *s, int64_t id, unsigned flags,
@@ -188,4 +199,54 @@ void store_members_close(struct store_members *m)
 	str_release(&m->dir);
 	str_release(&m->path);
 	free(m);
+}
+
+/* ---- checking ---- */
+
+struct check {
+	struct store_members members;
+	struct store_member now;
+	struct roar_error *err;
+};
+
+static int next_leaf(void *ctx, size_t i, const char **ret_path,
+		     size_t *ret_len, uint8_t ret_blake3[BLAKE3_LEN])
+{
+	struct check *c = ctx;
+	int r = store_members_next(&c->members, &c->now, c->err);
+
+	(void)i;
+	if (r <= 0)
+		return r < 0 ? r : -EBADMSG;
+	*ret_path = c->now.name;
+	*ret_len = strlen(c->now.name);
+	memcpy(ret_blake3, c->now.blake3, BLAKE3_LEN);
+	return 0;
+}
+
+int store_collection_use_check(struct store *s,
+			       const struct store_collection_use *use,
+			       struct roar_error *err)
+{
+	struct check c = { .err = err };
+	uint8_t tree[BLAKE3_LEN];
+	int r;
+
+	str_adds(&c.members.dir, use->path);
+	r = open_files(s, use->job_id, use->role, 0, &c.members, err);
+	if (r == 0)
+		r = dir_hash_of_leaves((size_t)use->collection.n_members,
+				       next_leaf, &c, tree);
+	if (r == 0)
+		r = store_members_next(&c.members, &c.now, err);
+	if (r == 0)
+		r = memcmp(tree, use->collection.blake3, BLAKE3_LEN) != 0;
+	statement_close(&c.members.q);
+	str_release(&c.members.dir);
+	str_release(&c.members.path);
+	if (r > 0 || r == -EBADMSG || r == -EINVAL || r == -EILSEQ)
+		return error_set(err, -EBADMSG,
+				 "a collection does not have the files of its "
+				 "job below its path");
+	return r;
 }

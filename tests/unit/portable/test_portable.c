@@ -8,6 +8,7 @@
 #include "alloc_fail.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "hash/dir/dir_hash.h"
 #include "portable/portable.h"
 #include "store/store_collection.h"
 #include "store/store_edge.h"
@@ -70,6 +71,18 @@ static int import(struct fixture *f, struct store *s, const char *text,
 	return r;
 }
 
+/* The hash of a directory with the file "a", whose BLAKE3 is 32 times 9. */
+static void hash_of_dir(struct fixture *f, uint8_t ret[BLAKE3_LEN])
+{
+	CLEANUP(dir_hash_freep) struct dir_hash *tree = NULL;
+	uint8_t content[BLAKE3_LEN];
+
+	memset(content, 9, sizeof(content));
+	ok(f, dir_hash_new(&tree));
+	ok(f, dir_hash_add_digest(tree, "a", 1, content));
+	ok(f, dir_hash_root(tree, ret));
+}
+
 /* A job with a row of every kind; the second has only what differs. */
 static void fill(struct fixture *f)
 {
@@ -95,8 +108,7 @@ static void fill(struct fixture *f)
 	struct store_collection_use use = {
 		.collection = { .kind = COLLECTION_PLAIN,
 				.n_members = 1,
-				.size = 9,
-				.blake3 = { 4 } },
+				.size = 9 },
 		.job_id = id,
 		.role = LINEAGE_OUTPUT,
 		.path = "/dir",
@@ -116,10 +128,13 @@ static void fill(struct fixture *f)
 	ok(f, store_left_out_add(f->s, id, &left, &f->err));
 	ok(f, store_file_add(f->s, &file, &f->err));
 	ok(f, store_object_add(f->s, &object, &o, &f->err));
+	file = a_file(id, "/dir/a", LINEAGE_OUTPUT, 9);
+	ok(f, store_file_add(f->s, &file, &f->err));
 	ok(f, store_edges_add(f->s, id, 1, &edge, 1, &f->err));
 	ok(f, store_shard_add(f->s, id, &shard, &f->err));
 	ok(f, store_checkpoint_add(f->s, id, &c, &f->err));
 	ok(f, store_checkpoint_shard_add(f->s, id, 1, &shard, &f->err));
+	hash_of_dir(f, use.collection.blake3);
 	ok(f, store_collection_add(f->s, &use.collection, &use.collection.id,
 				   &f->err));
 	ok(f, store_collection_use_add(f->s, &use, &f->err));
@@ -285,6 +300,10 @@ static void hostile_files_are_refused_and_add_nothing(void **state)
 		{ HEADER SESSION JOB "{\"file\":{\"path\":\"/x\",\"role\":1,"
 				     "\"digests\":{\"md5\":\"00\"}}}\n",
 		  "'digests'" },
+		{ HEADER SESSION JOB
+		  "{\"collection\":{\"kind\":1,\"n_members\":1,"
+		  "\"role\":2,\"path\":\"/d\"}}\n",
+		  "does not have the files" },
 		{ HEADER SESSION JOB
 		  "{\"tag\":{\"kind\":\"A B\",\"value\":\"x\"}}\n",
 		  "kind of tag" },
