@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 
@@ -376,6 +377,15 @@ LIBRARIES = {"interpreters": [
      "prefix": "/venv", "venv": True}], "libraries": []}
 
 
+def describe(database, job, kind, document):
+    """The job has this document about its situation."""
+    database.execute("INSERT INTO situations (kind, digest, document) VALUES "
+                     "(?, ?, ?)", (kind, os.urandom(32), json.dumps(document)))
+    number = database.execute("SELECT max(id) FROM situations").fetchone()[0]
+    database.execute("INSERT OR REPLACE INTO job_situations (job_id, kind, "
+                     "situation_id) VALUES (?, ?, ?)", (job, kind, number))
+
+
 @pytest.fixture(name="packed")
 def fixture_packed(made):
     """Step WAIT used packages."""
@@ -385,13 +395,7 @@ def fixture_packed(made):
     kept = database.execute("SELECT kind, situation_id FROM job_situations "
                             "WHERE job_id = ?", (job,)).fetchall()
     for kind, document in (2, PACKAGES), (3, LIBRARIES):
-        text = json.dumps(document)
-        database.execute("INSERT INTO situations (kind, digest, document) "
-                         "VALUES (?, ?, ?)", (kind, os.urandom(32), text))
-        number = database.execute("SELECT max(id) FROM situations")
-        database.execute("INSERT OR REPLACE INTO job_situations (job_id, "
-                         "kind, situation_id) VALUES (?, ?, ?)",
-                         (job, kind, number.fetchone()[0]))
+        describe(database, job, kind, document)
     yield made
     database.execute("DELETE FROM job_situations WHERE job_id = ?", (job,))
     for kind, number in kept:
@@ -462,3 +466,43 @@ def test_packages_of_the_system_are_shown_and_installed(packed, new):
         words = f.read().split()
     assert words[:3] == ["install", "--yes", "--"]
     assert "libgomp1:amd64=12.2.0-14" in words
+
+
+# ---- variables and secrets ----
+
+def test_variables_that_change_results_are_as_recorded(packed, new):
+    database = packed.database()
+    job = database.execute("SELECT id FROM jobs WHERE kind = 'run' AND "
+                           "step = 6").fetchone()[0]
+    database.execute("DELETE FROM job_situations WHERE job_id = ?", (job,))
+    describe(database, job, 4, {"environments": [{"variables": {
+        "OMP_NUM_THREADS": "3", "LD_PRELOAD": "/evil.so", "TZ":
+        packed.root + "/zone", "MKL_NUM_THREADS": "[REDACTED]"}}]})
+    database.close()
+    done = again(packed, WAIT, new, env={"PYTHONHASHSEED": "7",
+                                         "OMP_NUM_THREADS": "8"})
+    assert "the variable MKL_NUM_THREADS of step @6 holds a secret" in done.err
+    with sqlite3.connect(os.path.join(new, ".roar", "roar.db")) as record:
+        text = record.execute(
+            "SELECT document FROM situations s JOIN job_situations j ON "
+            "s.id = j.situation_id WHERE j.kind = 4 ORDER BY job_id DESC"
+        ).fetchone()[0]
+    record.close()
+    found = json.loads(text)["environments"][0]["variables"]
+    assert found["OMP_NUM_THREADS"] == "3"
+    assert found["TZ"] == new + "/zone"
+    assert "LD_PRELOAD" not in found or "/evil" not in found["LD_PRELOAD"]
+    assert "PYTHONHASHSEED" not in found
+
+
+def test_a_command_without_its_secret_is_not_run(made, new):
+    database = made.database()
+    kept = database.execute("SELECT argv FROM jobs WHERE kind = 'run' AND "
+                            "step = 6").fetchone()[0].decode()
+    change = "UPDATE jobs SET argv = ? WHERE kind = 'run' AND step = 6"
+    database.execute(change, ('["curl", "-H", "[REDACTED]"]',))
+    err = again(made, WAIT, new, code=1).err
+    database.execute(change, (kept,))
+    database.close()
+    assert "without the secrets of its command line" in err
+    assert not os.path.exists(new)
