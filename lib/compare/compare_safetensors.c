@@ -15,7 +15,7 @@ static int read_header(struct comparison *c, int side, struct ckpt_header *ret)
 	const struct compare_file *file = &c->file[side];
 	CLEANUP(freep) uint8_t *bytes = NULL;
 	uint8_t first[8];
-	size_t len;
+	size_t len = sizeof(first);
 	int r = compare_read_at(file->fd, 0, first, sizeof(first));
 
 	if (r == 0)

@@ -77,7 +77,7 @@ static int read_answer(int fd, struct str *out)
 static int run_python(const char *python, char *const argv[], struct str *out)
 {
 	int ends[2], status;
-	pid_t pid;
+	pid_t pid = 0;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
