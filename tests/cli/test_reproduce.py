@@ -506,3 +506,14 @@ def test_a_command_without_its_secret_is_not_run(made, new):
     database.close()
     assert "without the secrets of its command line" in err
     assert not os.path.exists(new)
+
+
+def test_a_block_of_python_is_not_run_by_itself(made, new):
+    database = made.database()
+    change = "UPDATE jobs SET tracer = ? WHERE kind = 'run' AND step = 6"
+    kept = made.json("show", WAIT)["tracer"]
+    database.execute(change, ("python",))
+    err = again(made, WAIT, new, code=1).err
+    database.execute(change, (kept,))
+    database.close()
+    assert "step @6 is not run again: a block of Python runs with" in err

@@ -19,6 +19,7 @@
 #include "query/producer.h"
 #include "reproduce/foreign_record.h"
 #include "reproduce/reproduce.h"
+#include "rerun/rerun_work.h"
 #include "run/argv_json.h"
 #include "ui/view.h"
 
@@ -86,8 +87,12 @@ static bool has_secrets(char *const argv[])
 
 static int check_command(struct reproduce *p, const struct recipe_step *step)
 {
+	const char *why = rerun_refusal(step->job);
 	const char *ref = reproduce_step_ref(p, step);
 
+	if (why)
+		return reproduce_note(p, true, "step %s is not run again: %s",
+				      ref, why);
 	if (!step->argv)
 		return reproduce_note(p, true,
 				      "the command of step %s cannot be read "
