@@ -15,6 +15,7 @@
 #include "query/object_content.h"
 #include "query/producer.h"
 #include "query/query.h"
+#include "query/variant.h"
 #include "store/store.h"
 
 /* One role of a file in a job of the set. */
@@ -408,6 +409,30 @@ static int load(struct loading *l, const int64_t *ids)
 	return r == 0 ? name_jobs(l) : r;
 }
 
+/* A restored job did not run: that from which its outputs are made them. */
+static int replace_restored(struct loading *l, int64_t *ids, size_t *n)
+{
+	const struct store_job *job;
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < *n; i++) {
+		r = query_job(l->set->query, ids[i], &job, l->err);
+		if (r < 0 || !job || !variant_is_restored(job))
+			continue;
+		r = variant_restored_from(l->set->query, job, &job, l->err);
+		if (r >= 0 && job)
+			ids[i] = job->id;
+	}
+	if (*n)
+		qsort(ids, *n, sizeof(*ids), by_id);
+	for (size_t i = 0; i < *n; i++)
+		if (!kept || ids[kept - 1] != ids[i])
+			ids[kept++] = ids[i];
+	*n = kept;
+	return r;
+}
+
 int export_set_load(struct query *q, const char *root, const int64_t *ids,
 		    size_t n_ids, struct export_set *ret,
 		    struct roar_error *err)
@@ -420,11 +445,11 @@ int export_set_load(struct query *q, const char *root, const int64_t *ids,
 
 	sorted = pool_alloc(q->pool, (n_ids + 1) * sizeof(*sorted));
 	if (sorted) {
-		if (n_ids) {
+		if (n_ids)
 			memcpy(sorted, ids, n_ids * sizeof(*ids));
-			qsort(sorted, n_ids, sizeof(*sorted), by_id);
-		}
-		r = load(&l, sorted);
+		r = replace_restored(&l, sorted, &set.n_jobs);
+		if (r >= 0)
+			r = load(&l, sorted);
 	}
 	if (r == 0) {
 		entities = pool_alloc(q->pool,

@@ -1,11 +1,14 @@
 /* variant.c - see variant.h */
 #include "query/variant.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/str.h"
+#include "lineage/fold.h"
 #include "query/query.h"
 #include "store/store.h"
 
@@ -109,4 +112,67 @@ void variant_words(const struct variant *v, bool names, struct str *out)
 		if (names)
 			add_names(v, kinds[i], out);
 	}
+}
+
+/* ---- restored executions ---- */
+
+bool variant_is_restored(const struct store_job *job)
+{
+	return strcmp(job->tracer, "restore") == 0;
+}
+
+/* Do the outputs of the job have the contents of `restored`, by path? */
+static int has_outputs(struct query *q, const struct store_job *job,
+		       const struct store_file *restored, size_t n_restored,
+		       struct roar_error *err)
+{
+	CLEANUP(map_release) struct map outputs = MAP_INIT;
+	struct store_file *files;
+	size_t n;
+	int r = store_files(q->store, q->pool, job->id, false, &files, &n, err);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (files[i].role == LINEAGE_OUTPUT)
+			r = map_set(&outputs, files[i].path,
+				    strlen(files[i].path), &files[i]);
+	for (size_t i = 0; r >= 0 && i < n_restored; i++) {
+		const struct store_file *row = &restored[i];
+		const struct store_file *other = map_get(&outputs, row->path,
+							 strlen(row->path));
+
+		if (row->role == LINEAGE_OUTPUT &&
+		    (!other || other->artifact_id != row->artifact_id))
+			return 0;
+	}
+	return r < 0 ? r : 1;
+}
+
+int variant_restored_from(struct query *q, const struct store_job *job,
+			  const struct store_job **ret, struct roar_error *err)
+{
+	struct store_job_query query = {
+		.session_id = job->session_id,
+		.kind = job->kind,
+		.step = job->step,
+	};
+	struct store_file *files;
+	struct store_job *jobs;
+	size_t n_files;
+	size_t n;
+	int r = store_files(q->store, q->pool, job->id, false, &files, &n_files,
+			    err);
+
+	*ret = NULL;
+	if (r >= 0)
+		r = store_jobs(q->store, q->pool, &query, &jobs, &n, err);
+	while (r >= 0 && !*ret && n-- > 0) {
+		if (jobs[n].attempt >= job->attempt ||
+		    variant_is_restored(&jobs[n]) || jobs[n].exit_code ||
+		    !jobs[n].complete)
+			continue;
+		r = has_outputs(q, &jobs[n], files, n_files, err);
+		if (r > 0)
+			*ret = &jobs[n];
+	}
+	return r < 0 ? r : 0;
 }

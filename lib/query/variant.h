@@ -43,4 +43,13 @@ bool variant_item_counts(const struct job_diff_item *item);
  * Nothing when it is no variant. */
 void variant_words(const struct variant *v, bool names, struct str *out);
 
+/* Did the command of this execution not run, because `roar rerun` put the outputs of an
+ * earlier one back? */
+bool variant_is_restored(const struct store_job *job);
+
+/* That earlier execution: the newest one that ran, and wrote the same.  *ret is NULL when
+ * the record does not have it any more. */
+int variant_restored_from(struct query *q, const struct store_job *job,
+			  const struct store_job **ret, struct roar_error *err);
+
 #endif

@@ -178,7 +178,11 @@ def test_kept_outputs_are_restored_and_the_record_says_so(kept):
         "restore", "restored", "complete")
     assert job["resources"]["processes"] == 0
     assert names_of(kept, job["outputs"]) == ["d/copy", "sorted"]
-    assert "the command did not run" in kept("show", "@1").out
+    assert "the command did not run; the outputs, verified, are those of @1.1 " in kept(
+        "show", "@1").out
+    # Nor does an export say that it ran.
+    assert kept.json("show", "@1.1")["job_uid"] in kept(
+        "export", "@1", "--format", "prov").out
     assert re.search(r"@1\.3 .* KEPT ", kept("log").out)
     assert results(kept) == {}
 

@@ -32,6 +32,7 @@
 #include "lineage/redact.h"
 #include "query/job_facts.h"
 #include "query/producer.h"
+#include "query/variant.h"
 #include "rerun/rerun_work.h"
 #include "run/options.h"
 #include "store/store.h"
@@ -191,7 +192,7 @@ static bool is_source(struct restore *r, const struct store_job *job,
 
 	/* What was restored has no record of the environment. */
 	if (job->exit_code || job->status != STORE_DONE || !job->complete ||
-	    view_is_restored(job) || !job->n_outputs ||
+	    variant_is_restored(job) || !job->n_outputs ||
 	    memcmp(job->command_id, r->job->command_id,
 		   sizeof(job->command_id)) != 0)
 		return false;

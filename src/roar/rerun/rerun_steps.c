@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/macros.h"
 #include "hash/user_cache.h"
+#include "query/variant.h"
 #include "rerun/rerun_work.h"
 #include "run/front.h"
 #include "trace/tracer.h"
@@ -47,7 +48,7 @@ const char *rerun_refusal(const struct store_job *job)
 		if (!strcmp(job->tracer, refused[i].tracer))
 			return refused[i].why;
 	if (tracer_find(job->tracer) || !strcmp(job->tracer, "none") ||
-	    view_is_restored(job))
+	    variant_is_restored(job))
 		return NULL;
 	return "its record was not made by a run here";
 }

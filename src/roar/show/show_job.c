@@ -6,6 +6,7 @@
 #include "event/event.h"
 #include "lineage/filter.h"
 #include "query/producer.h"
+#include "query/variant.h"
 #include "show/show.h"
 #include "show/show_code.h"
 #include "show/show_collection.h"
@@ -178,13 +179,28 @@ static void add_counted(struct str *out, int64_t n, const char *noun,
 	str_adds(out, what);
 }
 
+static void add_restored(struct view *v, const struct store_job *job)
+{
+	const struct store_job *from = NULL;
+	struct roar_error err = { 0 };
+
+	(void)variant_restored_from(&v->query, job, &from, &err);
+	view_label(v, "Tracer:");
+	str_adds(&v->out,
+		 "restore: the command did not run; the outputs, verified, "
+		 "are those of ");
+	if (from) {
+		show_variant_ref(&v->out, from);
+		str_addf(&v->out, " %s\n", from->uid);
+	} else {
+		str_adds(&v->out, "an earlier execution\n");
+	}
+}
+
 static void add_observation(struct view *v, const struct store_job *job)
 {
-	if (view_is_restored(job)) {
-		add_text_line(
-			v, "Tracer:",
-			"restore: the command did not run; its outputs are "
-			"those of an earlier execution, verified");
+	if (variant_is_restored(job)) {
+		add_restored(v, job);
 		return;
 	}
 	view_label(v, "Tracer:");

@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/quote.h"
+#include "query/variant.h"
 
 static int open_store(struct view *v, unsigned store_flags,
 		      struct roar_error *err)
@@ -115,16 +116,11 @@ const char *view_step_ref(struct view *v, const struct store_job *job)
 	return copy ? copy : "";
 }
 
-bool view_is_restored(const struct store_job *job)
-{
-	return strcmp(job->tracer, "restore") == 0;
-}
-
 const char *view_outcome(const struct store_job *job)
 {
 	if (job->status == STORE_INTERRUPTED)
 		return "INT";
-	if (view_is_restored(job))
+	if (variant_is_restored(job))
 		return "KEPT";
 	return job->exit_code ? "FAIL" : "OK";
 }

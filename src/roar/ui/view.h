@@ -71,10 +71,7 @@ const char *view_step_ref(struct view *v, const struct store_job *job);
 /* The session's UID, NULL when there is none. */
 const char *view_session_uid(struct view *v, int64_t session_id);
 
-/* Did the command not run, because its kept outputs were put back (rerun_restore.c)? */
-bool view_is_restored(const struct store_job *job);
-
-/* "OK", "FAIL", "INT", or "KEPT" for a restored one. */
+/* "OK", "FAIL", "INT", or "KEPT" for a restored one (variant_is_restored()). */
 const char *view_outcome(const struct store_job *job);
 
 /* The same, followed by `*` if the record is incomplete. */

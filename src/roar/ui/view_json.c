@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "event/event.h"
 #include "lineage/fold.h"
+#include "query/variant.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
 #include "ui/view_nodes.h"
@@ -153,7 +154,7 @@ const char *view_status_word(const struct store_job *job)
 {
 	if (job->status == STORE_INTERRUPTED)
 		return "interrupted";
-	if (view_is_restored(job))
+	if (variant_is_restored(job))
 		return "restored";
 	return job->exit_code ? "failed" : "ok";
 }

@@ -79,11 +79,38 @@ static void many_files_are_counted(void **state)
 			    "inputs (a, b, c, 2 more)");
 }
 
+static void a_restored_execution_leads_to_the_one_that_ran(void **state)
+{
+	struct fixture *f = *state;
+	struct query q = { .store = f->store, .pool = &f->pool };
+	struct store_job_query latest = { .latest_only = true };
+	const struct store_job *from;
+	struct roar_error err = { 0 };
+	struct store_job *jobs;
+	size_t n;
+
+	record_made(f, "aaaa0001", "make", NULL, "out", "one");
+	record_made(f, "bbbb0002", "make", NULL, "out", "two");
+	job(f, "cccc0003", "make");
+	f->job.tracer = "restore";
+	output(f, "out", "one");
+	record(f);
+	assert_int_equal(
+		store_jobs(f->store, &f->pool, &latest, &jobs, &n, &err), 0);
+	assert_int_equal(n, 1);
+	assert_true(variant_is_restored(jobs));
+	assert_int_equal(variant_restored_from(&q, jobs, &from, &err), 0);
+	assert_non_null(from);
+	assert_string_equal(from->uid, "aaaa0001");
+	query_release(&q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(executions_are_compared_with_the_one_before),
 		FIXTURE_TEST(many_files_are_counted),
+		FIXTURE_TEST(a_restored_execution_leads_to_the_one_that_ran),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
