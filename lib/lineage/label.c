@@ -196,7 +196,7 @@ static int set_word(json_t *object, const char *word, struct roar_error *err)
 {
 	size_t len = strcspn(word, "=");
 	const char *value = word + len + 1;
-	struct key key;
+	struct key key = { .n = 0 };
 	size_t i = 0;
 	int r;
 
@@ -234,7 +234,7 @@ static void remove_name(json_t *object, const struct key *key, size_t i)
 
 static int unset_word(json_t *object, const char *word, struct roar_error *err)
 {
-	struct key key;
+	struct key key = { .n = 0 };
 	int r = parse_key(word, strlen(word), &key, err);
 
 	if (r == 0)

@@ -549,9 +549,9 @@ static const struct {
 		   struct roar_error *err);
 	bool of_job; /* it follows a job, and goes with it */
 } actions[PORTABLE_KIND_END] = {
-	[PORTABLE_HEADER] = { add_header },
-	[PORTABLE_SESSION] = { add_session },
-	[PORTABLE_JOB] = { add_job },
+	[PORTABLE_HEADER] = { add_header, false },
+	[PORTABLE_SESSION] = { add_session, false },
+	[PORTABLE_JOB] = { add_job, false },
 	[PORTABLE_SITUATION] = { add_situation, true },
 	[PORTABLE_PROCESS] = { add_process, true },
 	[PORTABLE_RANK] = { add_rank, true },
@@ -567,8 +567,8 @@ static const struct {
 	[PORTABLE_TAG] = { add_tag, true },
 	[PORTABLE_GROUP] = { add_group, true },
 	[PORTABLE_PART] = { add_part, true },
-	[PORTABLE_LABEL] = { add_label },
-	[PORTABLE_END] = { add_end },
+	[PORTABLE_LABEL] = { add_label, false },
+	[PORTABLE_END] = { add_end, false },
 };
 
 static int find_kind(const char *name, struct roar_error *err)
