@@ -154,7 +154,7 @@ def test_damaged_caches_cost_nothing(project):
     for key in ("machine", "packages", "libraries"):
         assert after[key] == before[key]
     shutil.rmtree(os.path.join(project.home, ".cache"))
-    project.run("true", env={"HOME": None, "XDG_CACHE_HOME": "/nonexistent"})
+    project.run("true", env={"HOME": None, "XDG_CACHE_HOME": "/nonexistent/cache"})
     assert project.last()["libraries"] == before["libraries"]
 
 

@@ -20,9 +20,13 @@
 enum {
 	/* A smaller file is hashed in less time than a note is looked for. */
 	LARGE_BYTES = 1024 * 1024,
-	/* Times of events and of files come from clocks that differ by a tick. */
-	CLOCK_SLACK_NS = 20 * 1000 * 1000,
 };
+
+/* Times of events are those at which the tracer noticed them, which on a busy machine is
+ * late: a process that was started while its parent wrote may seem to be younger than the
+ * report, or an open younger than a fork after it.  Where that is possible, roar hashes the
+ * file itself. */
+#define NOTICED_LATE_NS (5 * INT64_C(1000000000))
 
 /* The newest report of a path. */
 struct report {
@@ -100,13 +104,13 @@ static int add_note(void *ctx, struct note *note)
 static bool forked_meanwhile(const struct run *run, const struct report *r,
 			     int64_t from_ns)
 {
-	int64_t to_ns = r->digest.stamp.ctime_ns + CLOCK_SLACK_NS;
+	int64_t to_ns = r->digest.stamp.ctime_ns + NOTICED_LATE_NS;
 	size_t n;
 	const struct lineage_process *p = fold_processes(run->fold, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (p[i].parent == r->pid && p[i].start_ns <= to_ns &&
-		    p[i].start_ns >= from_ns - CLOCK_SLACK_NS)
+		    p[i].start_ns >= from_ns - NOTICED_LATE_NS)
 			return true;
 	return false;
 }
