@@ -93,6 +93,9 @@ void run_log_end(const struct run *run, const char *error)
 	add_line(&line, run, error, level);
 	acted = owner_act(run->project->dirfd);
 	fd = open_log(run->project->dirfd);
+	/* Whatever the umask took. */
+	if (fd >= 0)
+		(void)fchmod(fd, 0600);
 	owner_act_as_self(acted);
 	if (fd >= 0 && str_error(&line) == 0)
 		(void)fd_write_all(fd, line.data, line.len);
