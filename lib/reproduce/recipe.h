@@ -53,6 +53,7 @@ struct recipe_step {
 	struct recipe_code *code; /* NULL: not in a repository */
 	struct requirements needs;
 	char **argv; /* of its command, set by the caller; NULL: cannot be read */
+	const char *command; /* as text, set by the caller */
 	size_t *after; /* steps it depends on, by index */
 	size_t n_after, cap_after;
 };

@@ -2,6 +2,7 @@
  *
  * In this order: the code, the recorded name, other names on this disk, the project's
  * kept objects, and the places that the content was sent to or fetched from. */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 
 static bool is_url(const char *path)
 {
-	return path[0] != '/' && strstr(path, "://");
+	return isalpha((unsigned char)path[0]) && strstr(path, "://");
 }
 
 /* A name that the content had here, other than the recorded one. */

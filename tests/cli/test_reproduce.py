@@ -276,6 +276,58 @@ def test_a_foreign_record_is_run_only_when_trusted(made, new, served):
                                           code=2).err
 
 
+def write_record(path, job, situations=(), files=()):
+    """A record of one job, as somebody else could write it."""
+    job = {"uid": "aa000000", "session": "94b91581325673ea", "kind": "run",
+           "step": 1, "attempt": 1, "command": "true", "argv": '["true"]',
+           "cwd": "/proj", "started_ns": 1795033853386461320,
+           "complete": True, "tracer": "hybrid", **job}
+    lines = [{"roar_record": {"version": 1}},
+             {"session": {"uid": job["session"], "created_ns": 1}},
+             {"job": job}]
+    lines += [{"situation": {"kind": kind, "document": json.dumps(document)}}
+              for kind, document in situations]
+    lines += [{"file": {"ftype": 1, "seen": 1,
+                        "digests": {"blake3": 64 * "5"}, "size": 5, **file}}
+              for file in files]
+    lines.append({"end": {"n_lines": len(lines)}})
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_foreign_record_is_shown_as_it_is_run(made, new):
+    path = os.path.join(made.base, "hostile.jsonl")
+    python = {"kind": "python", "path": "/opt/viewer", "version": "3.11.7",
+              "prefix": "/opt", "venv": False}
+    package = {"manager": "pip", "name": "six", "version": "1.16.0"}
+    write_record(path, {"command": "echo harmless",
+                        "argv": '["/opt/viewer", "evil"]'},
+                 [(3, {"interpreters": [python]}),
+                  (2, {"packages": [package]})])
+    plan = made("reproduce", path).out
+    assert "/opt/viewer evil" in plan and "harmless" not in plan
+    err = made("reproduce", path, "--run", "--into", new, code=1).err
+    assert f"  {new}/.venv/bin/python evil\n" in err
+    assert "with packages of pip: six==1.16.0\n" in err
+
+
+def test_a_foreign_record_does_not_configure_git_or_roar(made, new):
+    path = os.path.join(made.base, "hostile.jsonl")
+    for place in (".git/config", "a/.roar/config.toml", ".venv/bin/sh"):
+        write_record(path, {}, files=[{"path": "/proj/" + place, "role": 1}])
+        err = made("reproduce", path, "--run", "--trust", "--into", new,
+                   code=1).err
+        assert "would decide what git, roar or Python run" in err
+    assert not os.path.exists(new)
+
+
+def test_a_record_without_outputs_is_not_called_identical(made, new):
+    path = os.path.join(made.base, "empty.jsonl")
+    write_record(path, {})
+    done = made("reproduce", path, "--run", "--trust", "--json", "--into", new)
+    assert json.loads(done.out)["verdict"] == "nothing to compare"
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass

@@ -164,7 +164,7 @@ const struct command cmd_reproduce = {
 	.examples = examples,
 	.exit_status =
 		"0: the plan was printed, or every output is identical with "
-		"the record; 3: every output is identical, or equal within "
+		"the record, or it names none; 3: every output is identical, or equal within "
 		"the tolerance; 4: an output is different or missing, or the "
 		"record has no digest of it; 1: a step or its preparation "
 		"failed; 2: wrong usage; 130: interrupted.",

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/quote.h"
 #include "cli/cli.h"
 #include "reproduce/child.h"
@@ -53,18 +54,63 @@ static void say_notes(const struct reproduce *p)
 			site_say("note: %s", p->notes[i].text);
 }
 
-/* A foreign command is shown as it is, every byte of it. */
-static int confirm_foreign(struct reproduce *p)
+/* The commands as they will be run, every byte of them. */
+static int add_commands(struct reproduce *p, const char *dir, struct str *out,
+			struct roar_error *err)
+{
+	CLEANUP(site_release) struct site s = SITE_INIT;
+	CLEANUP(str_release) struct str path = STR_INIT;
+	int r;
+
+	path_normalize(&path, p->view->project.cwd, dir);
+	r = str_error(&path);
+	if (r == 0)
+		r = site_imagine(&s, p, path.data);
+	if (r == 0)
+		r = site_python_plan(&s);
+	for (size_t i = 0; i < p->recipe.n_steps && r == 0; i++) {
+		char **argv;
+
+		r = site_step_argv(&s, i, &argv, err);
+		if (r < 0)
+			break;
+		str_adds(out, "  ");
+		quote_argv(out, argv);
+		str_addc(out, '\n');
+	}
+	return r;
+}
+
+/* A package can run code when it is installed. */
+static void add_packages(const struct requirements *needs, struct str *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < needs->n; i++) {
+		const struct requirement *q = &needs->all[i];
+
+		if (!requirement_is_pip(q) || !(q->installable || q->editable))
+			continue;
+		str_adds(out, n++ ? " " : "with packages of pip: ");
+		quote_printable(out, q->name, strlen(q->name));
+		if (!q->editable)
+			str_addf(out, "==%s", q->version);
+	}
+	str_adds(out, n ? "\n" : "");
+}
+
+static int confirm_foreign(struct reproduce *p, const char *dir)
 {
 	const struct recipe *recipe = &p->recipe;
 	CLEANUP(str_release) struct str text = STR_INIT;
+	struct roar_error err = { 0 };
+	int r;
 
 	str_adds(&text, "These commands come from somebody else:\n");
-	for (size_t i = 0; i < recipe->n_steps; i++) {
-		str_adds(&text, "  ");
-		quote_argv(&text, recipe->steps[i].argv);
-		str_addc(&text, '\n');
-	}
+	r = add_commands(p, dir, &text, &err);
+	if (r < 0)
+		return view_fail(r, &err);
+	add_packages(&recipe->needs, &text);
 	for (size_t i = 0; i < recipe->n_codes; i++) {
 		str_adds(&text, "with the code of ");
 		quote_printable(&text, recipe->codes[i]->remote,
@@ -91,7 +137,7 @@ static int confirm_run(struct reproduce *p, const char *dir)
 	CLEANUP(str_release) struct str question = STR_INIT;
 
 	if (p->foreign)
-		return confirm_foreign(p);
+		return confirm_foreign(p, dir);
 	str_adds(&question, "Run ");
 	format_count(&question, p->recipe.n_steps, "recorded command");
 	str_adds(&question, " in ");

@@ -271,8 +271,28 @@ static int check_code(struct reproduce *p, const struct recipe_code *code)
 	return r;
 }
 
+bool reproduce_is_reserved(const char *name)
+{
+	for (;;) {
+		size_t len = strcspn(name, "/");
+
+		if ((len == 5 && !strncmp(name, ".roar", 5)) ||
+		    (len == 4 && !strncmp(name, ".git", 4)) ||
+		    !strncmp(name, ".venv", 5))
+			return true;
+		if (!name[len])
+			return false;
+		name += len + 1;
+	}
+}
+
 static int check_input(struct reproduce *p, const struct recipe_input *input)
 {
+	if (p->foreign && input->place && reproduce_is_reserved(input->place))
+		return reproduce_note(p, true,
+				      "the input '%s' of somebody else would "
+				      "decide what git, roar or Python run",
+				      shown(p, input->row->path));
 	if (input->source != RECIPE_MISSING)
 		return 0;
 	return reproduce_note(p, true, "the input '%s' is missing: %s",
@@ -307,6 +327,18 @@ static int check(struct reproduce *p)
 
 /* ---- the recipe ---- */
 
+/* What somebody else calls the command may be another one. */
+static int take_command(struct reproduce *p, struct recipe_step *step)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+
+	quote_argv(&text, step->argv);
+	step->command = str_error(&text) < 0 ?
+				NULL :
+				pool_strdup(&p->view->pool, text.data);
+	return step->command ? 0 : -ENOMEM;
+}
+
 static int read_commands(struct reproduce *p)
 {
 	size_t n;
@@ -315,10 +347,13 @@ static int read_commands(struct reproduce *p)
 	for (size_t i = 0; i < p->recipe.n_steps && r != -ENOMEM; i++) {
 		struct recipe_step *step = &p->recipe.steps[i];
 
+		step->command = step->job->command;
 		r = argv_json_decode(&p->view->pool, step->job->argv,
 				     &step->argv, &n);
 		if (r < 0 || !n)
 			step->argv = NULL;
+		else if (p->foreign)
+			r = take_command(p, step);
 	}
 	return r == -ENOMEM ? r : 0;
 }

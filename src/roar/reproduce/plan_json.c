@@ -60,7 +60,7 @@ static void put_step(struct reproduce *p, struct json *j,
 	view_json_text(j, "job_uid", step->job->uid);
 	view_json_text(j, "step_ref", view_step_ref(p->view, step->job));
 	view_json_text(j, "kind", step->job->kind);
-	view_json_text(j, "command", step->job->command);
+	view_json_text(j, "command", step->command);
 	put_argv(j, step->argv);
 	view_json_text(j, "cwd", step->job->cwd);
 	put_text(j, "place", step->place);

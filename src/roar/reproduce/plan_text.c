@@ -137,7 +137,7 @@ static void add_steps(struct reproduce *p)
 			view_cut(&v->out, job->name, 40);
 			str_adds(&v->out, ": ");
 		}
-		view_cut(&v->out, job->command, COMMAND_WIDTH);
+		view_cut(&v->out, recipe->steps[i].command, COMMAND_WIDTH);
 		str_addc(&v->out, '\n');
 	}
 	add_more(v, recipe->n_steps, ROWS_SHOWN, ": --json has all");

@@ -53,6 +53,10 @@ void reproduce_release(struct reproduce *p);
 int reproduce_note(struct reproduce *p, bool stops, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Is a directory of git or roar, or an environment that is made here, on the way?  Files of
+ * somebody else in it could set variables and replace programs. */
+bool reproduce_is_reserved(const char *name);
+
 /* "@2", "@B1 of session 1234abcd". */
 const char *reproduce_step_ref(struct reproduce *p,
 			       const struct recipe_step *step);

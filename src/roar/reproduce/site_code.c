@@ -258,28 +258,12 @@ int site_code_fetch(struct site *s, struct roar_error *err)
 
 /* ---- switching ---- */
 
-/* Is a directory of roar, or an environment that is made here, on the way?  A repository of
- * somebody else could set variables and replace programs by them. */
-static bool is_reserved(const char *name)
-{
-	for (;;) {
-		size_t len = strcspn(name, "/");
-
-		if ((len == 5 && !strncmp(name, ".roar", 5)) ||
-		    !strncmp(name, ".venv", 5))
-			return true;
-		if (!name[len])
-			return false;
-		name += len + 1;
-	}
-}
-
 bool site_code_leaves(struct site *s, const struct recipe_code *code,
 		      const char *name, size_t step, struct str *path)
 {
 	const struct made *made;
 
-	if (is_reserved(name))
+	if (reproduce_is_reserved(name))
 		return true;
 
 	str_clear(path);

@@ -250,7 +250,8 @@ static void put_json(struct site *s, const struct site_proof *first,
 
 	json_put_object(&j);
 	view_json_text(&j, "directory", s->dir);
-	view_json_text(&j, "verdict", verdicts[status]);
+	view_json_text(&j, "verdict",
+		       s->n_proofs ? verdicts[status] : "nothing to compare");
 	view_json_int(&j, "n_steps", (int64_t)s->n_run);
 	json_put_key(&j, "outputs");
 	json_put_array(&j);

@@ -369,7 +369,7 @@ int site_step_run(struct site *s, size_t step, struct roar_error *err)
 		r = make_environment(s, step, &envp, err);
 	if (r < 0)
 		return r;
-	view_cut(&shown, t->job->command, 200);
+	view_cut(&shown, t->command, 200);
 	site_say("step %s: %s", reproduce_step_ref(s->p, t), str_cstr(&shown));
 	child.argv = (char *const *)argv;
 	child.envp = envp;
