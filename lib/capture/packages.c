@@ -76,6 +76,13 @@ static size_t up_to(const char *dir, size_t len, const char *name)
 	return 0;
 }
 
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && memcmp(text + len - n, end, n) == 0;
+}
+
 static size_t site_of(const char *dir, size_t len)
 {
 	size_t n = up_to(dir, len, "/site-packages");
@@ -161,6 +168,9 @@ static void fill_place(struct packages *p, struct place *place)
 	if (!n || packages_is_below(dir, len, "/opt"))
 		place->databases[n] = conda_of(p, dir, len);
 	place->site_len = site_of(dir, len);
+	place->is_description = place->site_len &&
+				(up_to(dir, len, ".dist-info") ||
+				 up_to(dir, len, ".egg-info"));
 }
 
 static struct place *place_of(struct packages *p, const char *dir, size_t len)
@@ -258,6 +268,22 @@ static void ask_later(struct packages *p, const char *path, size_t len)
 	p->n_asked -= slot && !*slot;
 }
 
+/* Python reads the description of every package when a program looks for plug-ins or
+ * asks for a version, and each .pth file when it starts.  That uses no package. */
+static bool is_description(const struct place *place, const char *path,
+			   size_t len)
+{
+	const char *name = path + place->len + 1;
+	size_t n = len - place->len - 1;
+
+	if (place->is_description)
+		return true;
+	return memmem(place->dir, place->len, "-packages", 9) &&
+	       (ends_with(name, n, ".pth") || ends_with(name, n, ".egg-info") ||
+		ends_with(name, n, ".egg-link") ||
+		strncmp(name, "__editable__", 12) == 0);
+}
+
 void packages_add(struct packages *p, const char *path, size_t len)
 {
 	struct place *place = place_of_file(p, path, len);
@@ -268,6 +294,8 @@ void packages_add(struct packages *p, const char *path, size_t len)
 		return;
 	map_to_source(p, &path, &len);
 	number = find_owner(p, place, path, len, &db);
+	if (is_description(place, path, len))
+		return;
 	if (number >= 0)
 		db->n_files[number]++;
 	else if (place->npm)

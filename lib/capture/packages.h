@@ -9,7 +9,8 @@
  *
  * The first of these that owns the file counts it.  The source of an editable package
  * counts for it.  A database is read once and then kept as an index (owner_index.h), so
- * packages cost one look-up per file, without system calls.
+ * packages cost one look-up per file, without system calls.  The description of a Python
+ * package (dist-info, egg-info, .pth) is read for many reasons and does not count.
  *
  * A database that is missing, damaged or of another format is a note in the document. */
 #ifndef ROAR_CAPTURE_PACKAGES_H

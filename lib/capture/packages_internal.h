@@ -43,6 +43,7 @@ struct place {
 	struct npm_package *npm;
 	const char *dir;
 	uint32_t len;
+	bool is_description; /* in a .dist-info or .egg-info */
 	uint32_t n_unowned; /* files that nothing owns, for editable packages */
 };
 

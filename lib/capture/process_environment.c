@@ -44,7 +44,7 @@ struct process_environment {
 };
 
 struct process_environments {
-	const struct redact *redact;
+	struct redact *redact;
 	struct pool pool;
 	struct map variables; /* original text -> struct variable */
 	struct variable **by_number;
@@ -64,7 +64,7 @@ struct process_entry {
 	struct process_environment *environment; /* NULL: unknown */
 };
 
-int process_environments_new(const struct redact *redact,
+int process_environments_new(struct redact *redact,
 			     struct process_environments **ret)
 {
 	struct process_environments *set = calloc(1, sizeof(*set));
@@ -106,6 +106,7 @@ static const char *keep_redacted(struct process_environments *set,
 
 	if (len > name_len + 1 + PROCESS_ENVIRONMENT_VALUE)
 		len = name_len + 1 + PROCESS_ENVIRONMENT_VALUE;
+	(void)redact_add_variable(set->redact, entry, len);
 	redact_variable(set->redact, entry, len, &clean);
 	if (str_error(&clean) < 0)
 		return NULL;

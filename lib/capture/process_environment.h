@@ -25,8 +25,9 @@ enum {
 	PROCESS_ENVIRONMENT_VALUE = 32 * 1024, /* bytes; a longer value is cut */
 };
 
-/* An empty set.  `redact` must live as long.  -ENOMEM. */
-int process_environments_new(const struct redact *redact,
+/* An empty set.  `redact` must live as long; it gets the secret values that are found, so
+ * that they are known on command lines.  -ENOMEM. */
+int process_environments_new(struct redact *redact,
 			     struct process_environments **ret);
 void process_environments_free(struct process_environments *set);
 DEFINE_CLEANUP(struct process_environments *, process_environments_free)

@@ -22,6 +22,8 @@
 #include "base/str.h"
 #include "lineage/redact_internal.h"
 
+enum { ADDED_MAX = 1024 };
+
 /* A secret value, in a chain of those with the same first 8 bytes. */
 struct secret {
 	struct secret *next;
@@ -39,7 +41,8 @@ struct redact {
 	size_t n_allowed;
 	regex_t *patterns;
 	size_t n_patterns;
-	bool all; /* one of them was "*" */
+	size_t n_added; /* values of variables of processes */
+	bool all; /* one of the names was "*" */
 };
 
 /* A small hash of 8 bytes for `maybe`: most places are decided by it. */
@@ -216,20 +219,6 @@ int redact_add_value(struct redact *r, const char *value)
 	return strlen(value) < REDACT_VALUE_MIN ? 0 : add_secret(r, value);
 }
 
-void redact_free(struct redact *r)
-{
-	if (!r)
-		return;
-	for (size_t i = 0; i < r->n_patterns; i++)
-		regfree(&r->patterns[i]);
-	free(r->patterns);
-	map_release(&r->secrets);
-	pool_release(&r->pool);
-	free(r);
-}
-
-/* ---- values ---- */
-
 /* Length of the longest secret of the environment that starts here. */
 static size_t known_at(const struct redact *r, const char *text, size_t len)
 {
@@ -249,6 +238,38 @@ static size_t known_at(const struct redact *r, const char *text, size_t len)
 			longest = s->len;
 	return longest;
 }
+
+int redact_add_variable(struct redact *r, const char *entry, size_t len)
+{
+	CLEANUP(freep) char *copy = strndup(entry, len);
+	const bool all = r->all;
+	const char *value;
+
+	if (!copy)
+		return -ENOMEM;
+	r->all = false;
+	value = secret_value(r, copy);
+	r->all = all;
+	if (!value || r->n_added == ADDED_MAX ||
+	    known_at(r, value, strlen(value)) == strlen(value))
+		return 0;
+	r->n_added++;
+	return add_secret(r, value);
+}
+
+void redact_free(struct redact *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_patterns; i++)
+		regfree(&r->patterns[i]);
+	free(r->patterns);
+	map_release(&r->secrets);
+	pool_release(&r->pool);
+	free(r);
+}
+
+/* ---- values ---- */
 
 /* A value that is not a secret: empty, or a switch. */
 static bool is_plain_value(const char *text, size_t len)

@@ -19,8 +19,8 @@
  * well: docker run -p 80:80 -u 1000:1000, mkdir -p, python -u.  The lists are tables in
  * redact_name.c, redact_token.c and redact_program.c.
  *
- * Time is linear in the text, except for patterns.  A redactor is read-only once made, so threads may share
- * it; it copies what it needs of the environment. */
+ * Time is linear in the text, except for patterns.  A redactor that gets no more values is read-only, so threads may
+ * share it; it copies what it needs of the environment. */
 #ifndef ROAR_LINEAGE_REDACT_H
 #define ROAR_LINEAGE_REDACT_H
 
@@ -64,6 +64,9 @@ bool redact_check_pattern(const char *pattern, char *text, size_t size);
 /* Adds a text that is a secret wherever it appears; a shorter one than REDACT_VALUE_MIN is
  * ignored.  Only before other threads use the redactor.  0 or -ENOMEM. */
 int redact_add_value(struct redact *redact, const char *value);
+/* The same for the value of a variable of a process, "NAME=VALUE", if its name marks a
+ * secret; the first 1,024 different ones.  0 or -ENOMEM. */
+int redact_add_variable(struct redact *redact, const char *entry, size_t len);
 DEFINE_CLEANUP(struct redact *, redact_free)
 
 /* Appends `len` bytes of free text (a URL, a shell script, a command line that

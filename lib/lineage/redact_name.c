@@ -172,6 +172,15 @@ static bool is_secret_part(const struct parts *p, size_t i)
 	if (!strcmp(part, "pass"))
 		return i > 0 && is_last(p, i) &&
 		       !is_one_of(p->part[i - 1], counting_words);
+	/* REDISCLI_AUTH, NPM_CONFIG__AUTH, DOCKER_AUTH_CONFIG; not SSH_AUTH_SOCK. */
+	if (p->capitals && !strcmp(part, "auth"))
+		return i > 0 &&
+		       (is_last(p, i) || !strcmp(p->part[i + 1], "config"));
+	if (!strcmp(part, "cred") || !strcmp(part, "creds"))
+		return true;
+	if (p->capitals && ends_with(part, "pass")) /* SSHPASS */
+		return !ends_with(part, "bypass") &&
+		       !ends_with(part, "compass");
 	/* A presigned URL is as good as a key: X-Amz-Signature, X-Goog-Signature. */
 	if (!strcmp(part, "signature"))
 		return i > 0 && (!strcmp(p->part[i - 1], "amz") ||

@@ -76,6 +76,11 @@ def test_a_secret_does_not_reach_the_disk(recorded):
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     recorded("label", "set", "job", "@1", "x=" + secret)
     assert recorded("label", "show", "job", "@1").out == "x=[REDACTED]\n"
+    recorded("tag", "add", "source=" + secret, "@1")
+    recorded("config", "set", "redact.patterns", "own-[0-9]+")
+    recorded("label", "set", "job", "@1", "y=own-123")
+    assert secret not in recorded("tag", "history", "@1").out
+    assert "123" not in recorded("label", "show", "job", "@1").out
 
 
 def test_two_processes_that_label_at_once_both_survive(recorded):

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "lineage/label.h"
 #include "lineage/redact.h"
+#include "project/config.h"
 #include "query/target.h"
 #include "ui/view.h"
 #include "ui/view_labels.h"
@@ -113,7 +114,7 @@ static int redact_operands(struct view *v, const struct args *args, char ***ret,
 			   struct roar_error *err)
 {
 	CLEANUP(redact_freep) struct redact *redact = NULL;
-	int r = redact_new(environ, NULL, 0, &redact);
+	int r = config_redact_load(v->project.dir, &redact);
 
 	if (r == 0)
 		r = redact_words(redact, args->operands + 3, &v->pool, ret);

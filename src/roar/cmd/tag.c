@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/quote.h"
 #include "commands.h"
+#include "lineage/redact.h"
+#include "project/config.h"
 #include "query/producer.h"
 #include "query/target.h"
 #include "run/options.h"
@@ -53,12 +55,31 @@ static void warn_unknown(const struct tag *tag)
 	run_tags_warn(&one);
 }
 
+/* As roar run does with the values of --add-tag. */
+static int redact_value(struct view *v, struct tag *tag, struct roar_error *err)
+{
+	CLEANUP(redact_freep) struct redact *redact = NULL;
+	CLEANUP(str_release) struct str clean = STR_INIT;
+	int r = config_redact_load(v->project.dir, &redact);
+
+	if (r == 0) {
+		redact_text(redact, tag->value, strlen(tag->value), &clean);
+		r = str_error(&clean);
+	}
+	if (r == 0)
+		tag->value = pool_dup(&v->pool, str_cstr(&clean), clean.len);
+	return r < 0 || !tag->value ? error_set(err, -ENOMEM, "out of memory") :
+				      0;
+}
+
 static int run_add(struct view *v, const struct args *args,
 		   const struct store_job *job, struct roar_error *err)
 {
 	struct tag tag;
 	int r = tag_parse(&v->pool, TAG_ADD, args->operands[1], &tag, err);
 
+	if (r == 0)
+		r = redact_value(v, &tag, err);
 	if (r == 0)
 		r = store_tag_add(v->store, job->id, &tag, err);
 	if (r < 0)

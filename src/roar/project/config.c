@@ -623,3 +623,11 @@ int config_redact_new(const struct config *c, char *const *envp,
 	*ret = TAKE_PTR(redact);
 	return 0;
 }
+
+int config_redact_load(const char *dir, struct redact **ret)
+{
+	CLEANUP(config_release) struct config config = { 0 };
+	int r = config_load(dir, &config);
+
+	return r < 0 ? r : config_redact_new(&config, environ, ret);
+}

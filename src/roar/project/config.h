@@ -93,4 +93,7 @@ struct redact;
 int config_redact_new(const struct config *c, char *const *envp,
 		      struct redact **ret);
 
+/* That of this process, by the settings in DIR/config.toml. */
+int config_redact_load(const char *dir, struct redact **ret);
+
 #endif

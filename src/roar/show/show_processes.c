@@ -206,6 +206,13 @@ static bool is_write(const struct store_edge *e)
 	return lineage_edge_use(e->kind) == LINEAGE_EDGE_WRITTEN;
 }
 
+/* A file of no interest that the process made for itself, as those by which a worker of a
+ * DataLoader passes its tensors on. */
+static bool is_scratch(const struct store_file *f)
+{
+	return f->filter && f->role == LINEAGE_TEMPORARY;
+}
+
 /* ---- as text ---- */
 
 static void add_outcome(struct view *v, const struct store_process *p)
@@ -253,7 +260,7 @@ static void add_process(struct job_block *b, size_t i, size_t indent,
 }
 
 static void add_files(struct job_block *b, size_t process, size_t indent,
-		      bool write)
+		      bool write, bool grouped)
 {
 	struct view *v = b->view;
 	size_t limit = b->options->all ? SIZE_MAX : FILES_SHOWN;
@@ -265,7 +272,8 @@ static void add_files(struct job_block *b, size_t process, size_t indent,
 	for (size_t i = 0; i < n; i++) {
 		const struct store_file *f = substeps_file(b->tree, &e[i]);
 
-		if (!f || is_write(&e[i]) != write || total++ >= limit)
+		if (!f || is_write(&e[i]) != write ||
+		    (grouped && is_scratch(f)) || total++ >= limit)
 			continue;
 		if (!shown++)
 			str_pad(&v->out, ' ', COMMAND_COLUMN + indent + 2);
@@ -306,11 +314,14 @@ static int look(const struct job_block *b, size_t i, struct looks *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->command = map_hash(command, strlen(command));
 	ret->rank = rank ? rank->rank : -1;
-	ret->n_files = (uint32_t)n;
 	ret->parent = b->tree->parents[i];
 	for (size_t k = 0; k < n; k++) {
+		const struct store_file *f = substeps_file(b->tree, &e[k]);
 		int64_t key[2] = { e[k].file, is_write(&e[k]) };
 
+		if (f && is_scratch(f))
+			continue;
+		ret->n_files++;
 		ret->files += map_hash(key, sizeof(key));
 	}
 	return 0;
@@ -399,8 +410,8 @@ static int add_tree(struct job_block *b)
 			continue;
 		shown++;
 		add_process(b, i, indent, f.n_same[i]);
-		add_files(b, i, indent, false);
-		add_files(b, i, indent, true);
+		add_files(b, i, indent, false, f.n_same[i] > 1);
+		add_files(b, i, indent, true, f.n_same[i] > 1);
 	}
 	show_more(b->view, total, shown);
 	if (b->job->n_edges_left_out)

@@ -156,6 +156,9 @@ static void pip_owns_what_its_records_list(void **state)
 		   "yaml/__init__.py,sha256=x,12\r\n\"yaml/a,\"\"b.py\",,\r\n"
 		   "../../../bin/yamlize,sha256=y,3\r\n");
 	tree_write(t, SITE "six-1.16.0.dist-info/RECORD", "six.py,,\n");
+	tree_write(t, SITE "probed-1.0.dist-info/RECORD",
+		   "probed.py,,\nprobed.pth,,\n"
+		   "probed-1.0.dist-info/entry_points.txt,,\n");
 	tree_write(t, SITE "old-2.0-py3.11.egg-info/PKG-INFO",
 		   "Name: old\nVersion: 2.0\n");
 	tree_write(t, SITE "old-2.0-py3.11.egg-info/top_level.txt",
@@ -164,12 +167,15 @@ static void pip_owns_what_its_records_list(void **state)
 		 "@/" SITE "yaml/__init__.py "
 		 "@/" SITE "yaml/__pycache__/__init__.cpython-311.pyc "
 		 "@/" SITE "yaml/a,\"b.py @/venv/bin/yamlize @/" SITE "six.py "
-		 "@/" SITE "old_pkg/sub/x.py @/" SITE "stray.py");
+		 "@/" SITE "old_pkg/sub/x.py @/" SITE "stray.py "
+		 "@/" SITE "probed.pth "
+		 "@/" SITE "probed-1.0.dist-info/entry_points.txt");
 	check_has(t, "\"name\":\"PyYAML\",\"version\":\"6.0.1\"");
 	check_has(t, "\"n_files\":3");
 	check_has(t, "\"name\":\"six\",\"version\":\"1.16.0\"");
 	check_has(t, "\"name\":\"old\",\"version\":\"2.0\"");
 	check_has(t, "/venv/lib/python3.11/site-packages\"");
+	assert_null(strstr(str_cstr(&t->text), "probed"));
 }
 
 static void an_editable_package_counts_its_source(void **state)
@@ -187,7 +193,7 @@ static void an_editable_package_counts_its_source(void **state)
 	document(t, NULL,
 		 "@/src/mine/mine/__init__.py @/src/mine/mine/x.py "
 		 "@/src/minefield.py @/" SITE "__editable__.mine-0.1.pth");
-	check_has(t, "\"editable\":true,\"n_files\":3");
+	check_has(t, "\"editable\":true,\"n_files\":2");
 	check_has(t, "/src/mine\",\"editable\"");
 }
 

@@ -168,6 +168,17 @@ static void the_environment_of_a_process_is_read(void **state)
 }
 
 /* 100,000 variables, each of its own, in a hundred processes. */
+static void a_secret_of_a_process_is_known_on_command_lines(void **state)
+{
+	static const char command[] = "curl -H 'X: made-by-the-script' x";
+	struct fixture *f = *state;
+	CLEANUP(str_release) struct str out = STR_INIT;
+
+	ADD(f, 1, "sh", "INNER_PASSWORD=made-by-the-script\0DIR=/a/directory");
+	redact_text(f->redact, command, sizeof(command) - 1, &out);
+	assert_string_equal(str_cstr(&out), "curl -H 'X: [REDACTED]' x");
+}
+
 static void many_variables_stay_bounded(void **state)
 {
 	struct fixture *f = *state;
@@ -226,6 +237,7 @@ int main(void)
 		TEST(what_roar_preloads_is_left_out),
 		TEST(a_process_that_is_gone_is_counted),
 		TEST(the_environment_of_a_process_is_read),
+		TEST(a_secret_of_a_process_is_known_on_command_lines),
 		TEST(many_variables_stay_bounded),
 		TEST(a_long_value_is_cut),
 		TEST(without_memory_a_process_is_unknown),

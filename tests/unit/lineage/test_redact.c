@@ -109,6 +109,10 @@ static void values_of_secret_variables_are_redacted(void **state)
 		{ "env|OPENAI_API_KEY_PROD=abc", "env|OPENAI_API_KEY_PROD=" R },
 		{ "env|DB_PASSWD=x", "env|DB_PASSWD=" R },
 		{ "env|MY_CREDENTIALS=x", "env|MY_CREDENTIALS=" R },
+		{ "env|DB_CRED=x", "env|DB_CRED=" R },
+		{ "env|SSHPASS=x", "env|SSHPASS=" R },
+		{ "env|REDISCLI_AUTH=x", "env|REDISCLI_AUTH=" R },
+		{ "env|DOCKER_AUTH_CONFIG=x", "env|DOCKER_AUTH_CONFIG=" R },
 	};
 
 	(void)state;
@@ -139,6 +143,8 @@ static void names_that_only_sound_alike_stay(void **state)
 		"env|TOKENIZERS_PARALLELISM=false|x",
 		"env|MAX_TOKENS=5|x",
 		"env|PWD=/home|x",
+		"env|SSH_AUTH_SOCK=/run/agent|x",
+		"env|PROXY_BYPASS=a,b|x",
 		"env|KEYBOARD=de|x",
 		"env|PUBLIC_KEY=abc|x",
 		"env|KEY_SIZE=2048|x",
