@@ -147,6 +147,12 @@ static void leave(int status, void *unused)
 	_exit(status);
 }
 
+void gpu_abandon(pthread_t thread)
+{
+	(void)pthread_detach(thread);
+	(void)on_exit(leave, NULL);
+}
+
 static struct probe *new_probe(const char *library)
 {
 	struct probe *p = calloc(1, sizeof(*p));
@@ -197,8 +203,7 @@ static int probe_nvml(const char *library, struct gpus *ret)
 		return r;
 	}
 	if (!await(p)) {
-		(void)pthread_detach(thread);
-		(void)on_exit(leave, NULL);
+		gpu_abandon(thread);
 		ret->timed_out = true;
 		return -ETIME;
 	}
@@ -330,7 +335,7 @@ int gpus_find(const char *root, const char *nvml, struct gpus *ret)
 
 	*ret = (struct gpus){ 0 };
 	if (has_nvidia(root)) {
-		r = probe_nvml(nvml ? nvml : "libnvidia-ml.so.1", ret);
+		r = probe_nvml(nvml ? nvml : NVML_LIBRARY, ret);
 		if (r < 0)
 			read_nvidia_files(root, ret);
 	}

@@ -7,6 +7,7 @@
 #ifndef ROAR_CAPTURE_GPU_H
 #define ROAR_CAPTURE_GPU_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ enum {
 	GPU_TEXT = 96,
 	GPU_TIMEOUT_MS = 500,
 };
+
+#define NVML_LIBRARY "libnvidia-ml.so.1"
 
 struct gpu {
 	char name[GPU_TEXT];
@@ -33,5 +36,9 @@ struct gpus {
 /* `root` is put before /proc and /sys.  `nvml` is the name of the library; NULL: the usual
  * one.  Takes up to GPU_TIMEOUT_MS.  -ENOMEM. */
 int gpus_find(const char *root, const char *nvml, struct gpus *ret);
+
+/* Detaches a thread that hangs in NVML.  From now on the program ends without the exit
+ * functions of libraries, which could wait for it. */
+void gpu_abandon(pthread_t thread);
 
 #endif

@@ -96,6 +96,24 @@ def test_machine_use_and_libraries(project):
     assert "Machine:" in shown and "I/O:" in shown
 
 
+@pytest.mark.skipif("FAKE_NVML" not in os.environ, reason="no fake NVML")
+def test_the_peak_of_gpu_memory(project):
+    """The second question of the library comes after the first answer."""
+    os.symlink(os.environ["FAKE_NVML"], project.path("libnvidia-ml.so.1"))
+    project.write("libcuda.so.1", b"", age=0)
+    wait = "rm -f used.asked; until [ -e used.asked ]; do sleep 0.05; done; "
+    project.sh("echo \"1 $$ 5000000000\n0 1 7\" > used; cat libcuda.so.1; "
+               + wait + wait, env={
+                   "LD_LIBRARY_PATH": project.path(""),
+                   "ROAR_TEST_NVML_FILE": project.path("used")})
+    assert project.last()["use"]["gpus"] == [
+        {"index": 1, "peak_memory_bytes": 5000000000}]
+    assert "GPU memory:   4.7 GiB on GPU 1\n" in project("show", "@1").out
+    project.sh("cat used")
+    assert project.last()["use"]["gpus"] is None
+    assert "GPU memory" not in project("show", "@2").out
+
+
 def test_packages_are_those_whose_files_were_used(project):
     project.write(f"{SITE}/PyYAML-6.0.1.dist-info/METADATA",
                   "Name: PyYAML\nVersion: 6.0.1\n", age=0)

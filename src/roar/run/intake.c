@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "capture/gpu_memory.h"
 #include "capture/process_environment.h"
 #include "event/journal.h"
 #include "hash/jobs/hasher.h"
@@ -364,6 +365,35 @@ static void note_environment(struct run *run, const struct event *ev)
 					  ev->aux);
 }
 
+/* The first use of a GPU begins the watch; runs without one pay for a look at each path
+ * that is new to them.  If it cannot begin, its result is missing. */
+static void watch_gpus(struct run *run, const struct event *ev)
+{
+	const struct lineage_process *p;
+	size_t n;
+
+	if (ev->kind != EVENT_OPEN ||
+	    !gpu_memory_is_sign(event_path(ev), ev->path_len) ||
+	    gpu_memory_start(NULL, GPU_MEMORY_INTERVAL_MS, &run->gpu_memory) < 0)
+		return;
+	p = fold_processes(run->fold, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!p[i].end_ns)
+			gpu_memory_add(run->gpu_memory, p[i].pid);
+}
+
+static void note_gpu_process(struct run *run, const struct event *ev)
+{
+	if (!run->gpu_memory)
+		watch_gpus(run, ev);
+	if (!run->gpu_memory)
+		return;
+	if (ev->kind == EVENT_EXIT)
+		gpu_memory_remove(run->gpu_memory, ev->pid);
+	else
+		gpu_memory_add(run->gpu_memory, ev->pid);
+}
+
 /* What a renamed directory holds has moved along, seen or not. */
 void intake_moved_dir(struct run *run, const struct event *ev)
 {
@@ -394,6 +424,7 @@ void intake_event(void *ctx, const struct event *ev)
 	if (known == KNOWN_READ)
 		return;
 	note_environment(run, ev);
+	note_gpu_process(run, ev);
 	ev = intake_redacted(run, ev);
 	if (known == UNKNOWN)
 		write_journal(run, ev);

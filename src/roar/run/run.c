@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "capture/gpu_memory.h"
 #include "capture/process_environment.h"
 #include "event/journal.h"
 #include "hash/digest/digest_cache.h"
@@ -117,6 +118,7 @@ void run_release(struct run *run)
 	created_names_free(run->created_names);
 	fold_free(run->fold);
 	process_environments_free(run->process_environments);
+	gpu_memory_end(run->gpu_memory, NULL);
 	situation_free(run->situation);
 	redact_free(run->redact);
 	git_facts_release(&run->git);

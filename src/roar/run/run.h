@@ -27,7 +27,7 @@
  *
  * cmd/run.c has the sequence of these steps; recover.c enters it at run_classify() with
  * the events of a journal.  A run lives in one process.  Everything happens on one
- * thread, except the hasher's threads and the git query. */
+ * thread, except the hasher's threads, the git query and the questions about GPU memory. */
 #ifndef ROAR_RUN_RUN_H
 #define ROAR_RUN_RUN_H
 
@@ -57,6 +57,7 @@ struct close_watch;
 struct created_names;
 struct digest_cache;
 struct front;
+struct gpu_memory;
 struct hasher;
 struct journal;
 struct object_fold;
@@ -206,6 +207,7 @@ struct run {
 	size_t n_collections, cap_collections;
 	struct run_checkpoint *checkpoints; /* in the order of the commits */
 	size_t n_checkpoints, cap_checkpoints;
+	struct gpu_memory *gpu_memory; /* NULL until a GPU is used */
 	struct situation *situation; /* NULL: not known */
 	int64_t n_requests; /* that the proxy saw; -1: there is none */
 	struct store_job job; /* as recorded */

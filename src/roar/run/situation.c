@@ -11,6 +11,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "capture/children_io.h"
+#include "capture/gpu_memory.h"
 #include "capture/libraries.h"
 #include "capture/machine.h"
 #include "capture/packages.h"
@@ -92,6 +93,38 @@ static int64_t time_ns(struct timeval t)
 	return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
 }
 
+static void write_gpu(const struct gpu_peak *peak, size_t index,
+		      struct json *json)
+{
+	json_put_object(json);
+	put(json, "index", (int64_t)index);
+	put(json, "peak_memory_bytes", peak->bytes ? (int64_t)peak->bytes : -1);
+	json_end(json);
+}
+
+/* Ends the watch; null when it has seen no process of the run. */
+static void write_gpus(struct run *run, struct json *json)
+{
+	struct gpu_peaks peaks = { 0 };
+	bool any = false;
+
+	gpu_memory_end(run->gpu_memory, &peaks);
+	run->gpu_memory = NULL;
+	json_put_key(json, "gpus");
+	for (size_t i = 0; i < ARRAY_SIZE(peaks.list); i++) {
+		if (!peaks.list[i].used)
+			continue;
+		if (!any)
+			json_put_array(json);
+		any = true;
+		write_gpu(&peaks.list[i], i, json);
+	}
+	if (any)
+		json_end(json);
+	else
+		json_put_null(json);
+}
+
 static bool write_use(const struct collection *c, struct json *json)
 {
 	enum { BLOCK = 512 }; /* of ru_inblock */
@@ -110,6 +143,7 @@ static bool write_use(const struct collection *c, struct json *json)
 	put(json, "storage_bytes_read", (int64_t)u->ru_inblock * BLOCK);
 	put(json, "storage_bytes_written", (int64_t)u->ru_oublock * BLOCK);
 	put(json, "major_faults", (int64_t)u->ru_majflt);
+	write_gpus(c->run, json);
 	json_end(json);
 	return true;
 }

@@ -104,8 +104,31 @@ static void add_machine(struct view *v, const json_t *m)
 	str_addc(&v->out, '\n');
 }
 
+static void add_gpu_memory(struct view *v, const json_t *gpus)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < json_array_size(gpus); i++) {
+		const json_t *gpu = json_array_get(gpus, i);
+
+		if (number_of(gpu, "peak_memory_bytes") <= 0)
+			continue;
+		if (!*before)
+			view_label(v, "GPU memory:");
+		str_adds(&v->out, before);
+		format_size(&v->out,
+			    (uint64_t)number_of(gpu, "peak_memory_bytes"));
+		str_addf(&v->out, " on GPU %lld",
+			 (long long)number_of(gpu, "index"));
+		before = ", ";
+	}
+	if (*before)
+		str_addc(&v->out, '\n');
+}
+
 static void add_use(struct view *v, const json_t *use)
 {
+	add_gpu_memory(v, json_object_get(use, "gpus"));
 	if (!json_is_integer(json_object_get(use, "bytes_read")))
 		return;
 	view_label(v, "I/O:");
