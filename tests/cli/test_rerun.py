@@ -209,6 +209,19 @@ def test_the_command_runs_where_anything_is_not_as_it_was(kept, change):
     assert kept.read("report") == (b"3\n" if change == "script" else b"1\n")
 
 
+def test_an_execution_without_a_file_that_is_there_now_is_no_source(project):
+    project("init")
+    project("config", "set", "objects.keep", "outputs")
+    project.write("data", "1\n")
+    project.sh("if test -f extra; then cat extra; fi >out; cat data >>out")
+    project.write("extra", "2\n")
+    assert results(project, "--force")["@1"][0] == "run"
+    project.write("extra", "3\n")
+    # The first execution read all that it read with the same content.
+    assert results(project)["@1"] == ("run", "outdated")
+    assert project.read("out") == b"3\n1\n"
+
+
 def test_executions_with_other_parameters_code_or_inputs_are_variants(project):
     project.write("train.sh", "echo $1 | cat - data >model\n")
     project.write("data", "1\n")

@@ -2,7 +2,8 @@
  *
  *	find_source()	an earlier execution of the same command that ended well, whose
  *			record is complete, and of which all that it read is as it was:
- *			  inputs       by content
+ *			  inputs       by content; and no file that another execution
+ *				       read, and this one did not, has come since
  *			  filtered     (system, packages): no change since it started
  *			  environment  the recorded variables, redacted alike
  *			and whose outputs are in place or kept
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "capture/process_environment.h"
 #include "commands.h"
@@ -48,6 +50,7 @@ struct restore {
 	struct store_file *files; /* of the source */
 	size_t n_files;
 	struct presence_look look;
+	struct map paths; /* of all that the executions looked at have read */
 };
 
 /* ---- is everything as it was? ---- */
@@ -108,6 +111,25 @@ static bool is_output_kept(struct restore *r, const struct store_file *row)
 	       keep_has(r->project.dirfd, row->digests.blake3, NULL);
 }
 
+/* A file that was not there then may be read now: settings that are looked for. */
+static bool has_new_file(struct restore *r)
+{
+	CLEANUP(map_release) struct map own = MAP_INIT;
+	const char *path;
+	size_t pos = 0;
+
+	for (size_t i = 0; i < r->n_files; i++)
+		if (map_set(&own, r->files[i].path, strlen(r->files[i].path),
+			    &r->files[i]) < 0)
+			return true;
+	while ((path = map_next(&r->paths, &pos)))
+		if (!map_get(&own, path, strlen(path)) &&
+		    access(path, F_OK) == 0 &&
+		    has_changed_since(path, r->source.started_ns))
+			return true;
+	return false;
+}
+
 static bool are_files_same(struct restore *r)
 {
 	size_t n_outputs = 0;
@@ -123,7 +145,7 @@ static bool are_files_same(struct restore *r)
 			return false;
 		n_outputs += !row->filter;
 	}
-	return n_outputs > 0;
+	return n_outputs > 0 && !has_new_file(r);
 }
 
 /* ---- the environment ---- */
@@ -172,7 +194,7 @@ static bool is_environment_same(struct restore *r)
 	if (job_facts_read(&facts, &side, JOB_DIFF_VARIABLE, &err) < 0)
 		return false;
 	if (facts.is_unknown)
-		return true;
+		return false;
 	for (size_t i = 0; envp[i]; i++)
 		str_add(&block, envp[i], strlen(envp[i]) + 1);
 	if (str_error(&block) < 0 ||
@@ -202,6 +224,23 @@ static bool is_source(struct restore *r, const struct store_job *job,
 	       are_files_same(r) && is_environment_same(r);
 }
 
+static int add_paths(struct restore *r, const struct store_job *job,
+		     struct roar_error *err)
+{
+	struct view *v = r->view;
+	struct store_file *files;
+	size_t n;
+	int e = store_files(v->store, &v->pool, job->id, false, &files, &n,
+			    err);
+
+	for (size_t i = 0; i < n && e == 0; i++)
+		if (files[i].role == LINEAGE_INPUT)
+			e = map_set(&r->paths, files[i].path,
+				    strlen(files[i].path),
+				    (char *)files[i].path);
+	return e;
+}
+
 static bool find_source(struct restore *r, struct roar_error *err)
 {
 	struct view *v = r->view;
@@ -216,6 +255,9 @@ static bool find_source(struct restore *r, struct roar_error *err)
 
 	if (store_jobs(v->store, &v->pool, &query, &jobs, &n, err) < 0)
 		return false;
+	for (size_t i = 0; i < n; i++)
+		if (add_paths(r, &jobs[i], err) < 0)
+			return false;
 	while (n-- > 0)
 		if (is_source(r, &jobs[n], err))
 			return true;
@@ -384,5 +426,6 @@ int rerun_restore(struct rerun_work *w, size_t step, bool dry_run)
 		e = e < 0 ? e : 1;
 	}
 	presence_look_release(&r.look);
+	map_release(&r.paths);
 	return e;
 }
