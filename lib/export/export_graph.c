@@ -29,8 +29,7 @@ static void add_dot_string(struct str *out, const char *text)
 }
 
 static const char *const dot_styles[] = {
-	[DRAWING_JOB] = "shape=box, style=\"rounded,filled\", "
-			"fillcolor=\"#dbe9ff\"",
+	[DRAWING_JOB] = "shape=box, style=filled, fillcolor=\"#dbe9ff\"",
 	[DRAWING_FILE] = "shape=note",
 	[DRAWING_MORE] = "shape=plaintext",
 };
