@@ -222,6 +222,23 @@ def test_an_execution_without_a_file_that_is_there_now_is_no_source(project):
     assert project.read("out") == b"3\n1\n"
 
 
+def test_a_link_that_leads_elsewhere_leads_to_no_source(project):
+    project("init")
+    project("config", "set", "objects.keep", "outputs")
+    project.write("one", "1\n")
+    project.write("two", "2\n")
+    os.symlink("one", project.path("data"))
+    project.write("rate", "a\n")
+    project.sh("cat data rate >out")
+    project.write("rate", "b\n")
+    assert results(project)["@1"][0] == "run"
+    project.write("rate", "a\n")
+    os.unlink(project.path("data"))
+    os.symlink("two", project.path("data"))
+    assert results(project)["@1"] == ("run", "outdated")
+    assert project.read("out") == b"2\na\n"
+
+
 def test_executions_with_other_parameters_code_or_inputs_are_variants(project):
     project.write("train.sh", "echo $1 | cat - data >model\n")
     project.write("data", "1\n")

@@ -3,7 +3,8 @@
  *	find_source()	an earlier execution of the same command that ended well, whose
  *			record is complete, and of which all that it read is as it was:
  *			  inputs       by content; and no file that another execution
- *				       read, and this one did not, has come since
+ *				       read, and this one did not, has come since,
+ *				       nor a link in its directory or the project's
  *			  filtered     (system, packages): no change since it started
  *			  environment  the recorded variables, redacted alike
  *			and whose outputs are in place or kept
@@ -12,6 +13,7 @@
  *
  * Whatever is not certain makes the command run.  What it takes from the clock, from the
  * network or at random is not seen; --no-restore is for such commands. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -111,6 +113,30 @@ static bool is_output_kept(struct restore *r, const struct store_file *row)
 	       keep_has(r->project.dirfd, row->digests.blake3, NULL);
 }
 
+/* Has a link in that directory been made since, and not by the source?  Files are recorded
+ * by the names that links lead to, and this one may lead to others. */
+static bool has_new_link(const struct restore *r, const struct map *own,
+			 const char *dir)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+	CLEANUP(closedirp) DIR *d = opendir(dir);
+	struct dirent *entry;
+	struct stat st;
+
+	while (d && (entry = readdir(d))) {
+		if (fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) <
+			    0 ||
+		    !S_ISLNK(st.st_mode) ||
+		    stamp_of(&st).ctime_ns < r->source.started_ns)
+			continue;
+		str_clear(&path);
+		str_addf(&path, "%s/%s", dir, entry->d_name);
+		if (str_error(&path) < 0 || !map_get(own, path.data, path.len))
+			return true;
+	}
+	return false;
+}
+
 /* A file that was not there then may be read now: settings that are looked for. */
 static bool has_new_file(struct restore *r)
 {
@@ -127,7 +153,8 @@ static bool has_new_file(struct restore *r)
 		    access(path, F_OK) == 0 &&
 		    has_changed_since(path, r->source.started_ns))
 			return true;
-	return false;
+	return has_new_link(r, &own, r->source.cwd) ||
+	       has_new_link(r, &own, r->project.root);
 }
 
 static bool are_files_same(struct restore *r)
