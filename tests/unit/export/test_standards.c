@@ -205,8 +205,7 @@ static void what_is_not_a_key_is_refused(void **state)
 		"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
 		"-----BEGIN PRIVATE KEY-----\n====\n",
 		"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n",
-		"-----BEGIN OPENSSH PRIVATE KEY-----\n"
-		"b3BlbnNzaC1rZXktdjEA/////w==\n",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA/////w==",
 		"ssh-ed25519 AAAA",
 	};
 
