@@ -4,8 +4,10 @@ import functools
 import http.server
 import json
 import os
+import select
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -326,6 +328,20 @@ def test_a_record_without_outputs_is_not_called_identical(made, new):
     write_record(path, {})
     done = made("reproduce", path, "--run", "--trust", "--json", "--into", new)
     assert json.loads(done.out)["verdict"] == "nothing to compare"
+
+
+def test_a_fetch_of_a_record_can_be_interrupted(made):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/record.jsonl"
+        with made.popen("reproduce", url, start_new_session=True) as process:
+            until(lambda: select.select([server], [], [], 0)[0] or
+                  process.poll() is not None)
+            if process.poll() is not None:
+                pytest.skip("this roar has no transfers")
+            os.killpg(process.pid, signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == b"roar: interrupted: nothing was run\n"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -36,6 +36,8 @@ int child_catch_signals(void)
 	struct sigaction action = { .sa_sigaction = on_signal,
 				    .sa_flags = SA_SIGINFO };
 
+	if (stop_fd >= 0)
+		return 0;
 	stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (stop_fd < 0)
 		return -errno;

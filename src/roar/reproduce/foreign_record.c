@@ -51,6 +51,8 @@ static int fetch(const char *url, int dirfd)
 
 	if (r == 0)
 		return 0;
+	if (r == -EINTR)
+		return cli_fail("interrupted: nothing was run");
 	if (r < 0)
 		return cli_fail("cannot fetch '%.200s': %s", url, strerror(-r));
 	(void)fwrite(output.data, 1, output.len, stderr);
@@ -104,13 +106,18 @@ static int read_record(struct foreign_record *f, const char *word,
 int foreign_record_open(struct foreign_record *f, const char *word,
 			struct view *v)
 {
+	int r = child_catch_signals(); /* the directory is removed after Ctrl-C */
+
+	if (r < 0)
+		return cli_fail("cannot catch signals: %s", strerror(-r));
 	strcpy(f->dir, "/tmp/roar-record-XXXXXX");
 	if (!mkdtemp(f->dir)) {
 		f->dir[0] = '\0';
 		return cli_fail("cannot make a temporary directory: %s",
 				strerror(errno));
 	}
-	return read_record(f, word, v);
+	r = read_record(f, word, v);
+	return child_stopped() ? 130 : r;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type,
