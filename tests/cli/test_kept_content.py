@@ -152,6 +152,12 @@ def test_a_link_that_changed_is_found_and_not_used(step):
     assert not step.exists("new")
     damaged = step.json("objects", "verify", code=1)["damaged"]
     assert [d["blake3"] for d in damaged] == [name]
+    # No file has the content any more, and what is kept does not count.
+    for path in "model.pt", "data.txt":
+        os.unlink(step.path(path))
+        step.write(path, "other\n")
+    (failed,) = step.json("keep", "model.pt", code=1)["failed"]
+    assert failed["digests"]["blake3"] == name
     os.unlink(step.path("model.pt"))
     step.write("model.pt", "data\n")
     step("keep", "model.pt")
