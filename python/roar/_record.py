@@ -289,7 +289,8 @@ class Record(contextlib.ContextDecorator):
         if done.lost:
             report.add("lost", done.lost)
         if done.started:
-            report.add("gap", f"{done.started} started processes")
+            report.add("gap", f"it started {done.started} "
+                       + ("process" if done.started == 1 else "processes"))
         kept = {report.path(place) for kind, place, *_ in done.operations
                 if kind in ("rename", "remove")}
         for operation in done.operations:

@@ -67,6 +67,7 @@ def test_a_block_is_a_step_with_inputs_and_outputs():
     assert job["outputs"][0]["digests"] == job["inputs"][0]["digests"]
     assert job["tracer"] == "python"
     assert job["cwd"] == os.getcwd()
+    assert job["resources"]["max_rss_bytes"] is None and job["use"] is None
     assert block.result["inputs_count"] == block.result["outputs_count"] == 1
 
 
@@ -78,7 +79,7 @@ def test_the_verdict_says_what_it_cannot_see():
     assert "extensions" in block.result["gaps"][0]["text"]
     with roar.record("b", quiet=True) as block:
         subprocess.run(["true"], check=True)
-    assert ("python", "1 started processes") in gaps(shown(block))
+    assert ("python", "it started 1 process") in gaps(shown(block))
 
 
 def test_names_are_those_of_their_time():

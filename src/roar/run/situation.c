@@ -132,7 +132,8 @@ static bool write_use(const struct collection *c, struct json *json)
 	struct children_io io;
 	bool known = children_io_find(&io);
 
-	if (c->run->recovered)
+	/* A block of Python has no process of its own to measure. */
+	if (c->run->recovered || !u->ru_maxrss)
 		return false;
 	json_put_object(json);
 	put(json, "cpu_user_ns", time_ns(u->ru_utime));

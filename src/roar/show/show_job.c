@@ -234,12 +234,16 @@ static void add_machine(struct view *v, const struct store_job *job)
 	view_cut(&v->out, job->version, 40);
 	str_addc(&v->out, '\n');
 	view_label(v, "Resources:");
-	clock_format_duration(&v->out, job->cpu_user_ns);
-	str_adds(&v->out, " user, ");
-	clock_format_duration(&v->out, job->cpu_system_ns);
-	str_adds(&v->out, " system, ");
-	format_size(&v->out, (uint64_t)job->max_rss_kib * 1024);
-	str_adds(&v->out, " peak memory, ");
+	if (job->max_rss_kib) {
+		clock_format_duration(&v->out, job->cpu_user_ns);
+		str_adds(&v->out, " user, ");
+		clock_format_duration(&v->out, job->cpu_system_ns);
+		str_adds(&v->out, " system, ");
+		format_size(&v->out, (uint64_t)job->max_rss_kib * 1024);
+		str_adds(&v->out, " peak memory, ");
+	} else {
+		str_adds(&v->out, "not measured, ");
+	}
 	str_addf(&v->out, "%lld %s\n", (long long)job->n_processes,
 		 job->n_processes == 1 ? "process" : "processes");
 }

@@ -1,6 +1,7 @@
 /* show_job_json.c - one job as JSON; the fields are documented in man/show.txt. */
 #include <string.h>
 
+#include "base/macros.h"
 #include "event/event.h"
 #include "lineage/filter.h"
 #include "lineage/fold.h"
@@ -123,6 +124,26 @@ static void json_names(struct json *j, const char *key, const char *names)
 	json_end(j);
 }
 
+static void json_resources(const struct store_job *job, struct json *j)
+{
+	static const char *const names[] = { "cpu_user_s", "cpu_system_s",
+					     "max_rss_bytes" };
+
+	json_put_key(j, "resources");
+	json_put_object(j);
+	if (job->max_rss_kib) {
+		view_json_seconds(j, names[0], job->cpu_user_ns);
+		view_json_seconds(j, names[1], job->cpu_system_ns);
+		view_json_int(j, names[2], job->max_rss_kib * 1024);
+	}
+	for (size_t i = 0; !job->max_rss_kib && i < ARRAY_SIZE(names); i++) {
+		json_put_key(j, names[i]);
+		json_put_null(j);
+	}
+	view_json_int(j, "processes", job->n_processes);
+	json_end(j);
+}
+
 static void json_observation(const struct store_job *job, struct json *j)
 {
 	json_put_key(j, "observation");
@@ -161,13 +182,7 @@ static void json_facts(struct job_block *b, struct json *j)
 	view_json_text(j, "user", job->user);
 	json_git(b, j);
 	show_code_json(b->view, j, job, b->files, b->n_files);
-	json_put_key(j, "resources");
-	json_put_object(j);
-	view_json_seconds(j, "cpu_user_s", job->cpu_user_ns);
-	view_json_seconds(j, "cpu_system_s", job->cpu_system_ns);
-	view_json_int(j, "max_rss_bytes", job->max_rss_kib * 1024);
-	view_json_int(j, "processes", job->n_processes);
-	json_end(j);
+	json_resources(job, j);
 }
 
 static void json_filtered(struct job_block *b, struct json *j)
