@@ -34,11 +34,19 @@ struct stages {
 	bool is_lock;
 };
 
-static void add_text(struct str *out, const char *text)
+/* dvc.yaml has "${name}" for a parameter; dvc.lock has the text itself. */
+static void add_text(const struct stages *s, const char *text)
 {
-	struct json j = json_writer(out, false);
+	CLEANUP(str_release) struct str escaped = STR_INIT;
+	struct json j = json_writer(s->out, false);
 
-	json_put_string(&j, text);
+	for (; *text; text++) {
+		if (!s->is_lock && text[0] == '$' && text[1] == '{')
+			str_addc(&escaped, '\\');
+		str_addc(&escaped, *text);
+	}
+	json_put_string(&j, str_cstr(&escaped));
+	s->out->failed |= escaped.failed;
 }
 
 static const char *wdir_of(const struct stages *s, const struct store_job *job)
@@ -62,7 +70,7 @@ static void add_command(const struct stages *s, const struct export_job *job)
 	str_adds(&line, job->job->command);
 	s->out->failed |= line.failed;
 	str_adds(s->out, "    cmd: ");
-	add_text(s->out, str_cstr(&line));
+	add_text(s, str_cstr(&line));
 	str_addc(s->out, '\n');
 }
 
@@ -85,13 +93,13 @@ static void add_file(const struct stages *s, const struct export_entity *e)
 
 	if (!s->is_lock) {
 		str_adds(s->out, "    - ");
-		add_text(s->out, e->name);
+		add_text(s, e->name);
 		str_addc(s->out, '\n');
 		return;
 	}
 	digest_hex(hex, e->digests.md5, sizeof(e->digests.md5));
 	str_adds(s->out, "    - path: ");
-	add_text(s->out, e->name);
+	add_text(s, e->name);
 	str_addf(s->out, "\n      hash: md5\n      md5: %s\n      size: %lld\n",
 		 hex, (long long)e->size);
 }

@@ -19,11 +19,13 @@
 #include "export/export_set.h"
 #include "store/store.h"
 
-/* No quoting of make covers these in a name; "%" makes a pattern of a rule. */
+/* No quoting of make covers these in a name; "%" makes a pattern of a rule.  "all" and
+ * "job-1" are names of ours. */
 static bool is_possible(const struct export_entity *e)
 {
-	return !e->is_object && !strpbrk(e->name, "\n\r\t\\;=|%*?[]~\"'&") &&
-	       e->name[0] != '-';
+	return !e->is_object && strcmp(e->name, "all") != 0 &&
+	       strncmp(e->name, "job-", 4) != 0 &&
+	       !strpbrk(e->name, "\n\r\t\\;=|%*?[]~\"'&") && e->name[0] != '-';
 }
 
 static void add_name(struct str *out, const char *name)
@@ -102,6 +104,43 @@ static void add_targets(const struct export_set *set, size_t i, struct str *out)
 	str_adds(out, n > 1 ? "&:" : ":");
 }
 
+/* Does the job read what the other one made, by a name that is a target? */
+static bool shares_name(const struct export_set *set,
+			const struct export_job *job,
+			const struct export_job *maker)
+{
+	for (size_t i = 0; i < job->n_inputs; i++) {
+		const struct export_entity *e = &set->entities[job->inputs[i]];
+
+		if (is_possible(e) &&
+		    has(maker->outputs, maker->n_outputs, set, e->path) &&
+		    !has(job->outputs, job->n_outputs, set, e->path))
+			return true;
+	}
+	return false;
+}
+
+/* One target of job `i`, which is none of the job that reads it. */
+static void add_any_target(const struct export_set *set,
+			   const struct export_job *reader, size_t i,
+			   struct str *out)
+{
+	const struct export_job *job = &set->jobs[i];
+
+	if (!count_targets(set, job))
+		str_addf(out, " job-%zu", i + 1);
+	for (size_t k = 0; k < job->n_outputs; k++) {
+		const struct export_entity *e = &set->entities[job->outputs[k]];
+
+		if (!is_possible(e) ||
+		    has(reader->outputs, reader->n_outputs, set, e->path))
+			continue;
+		str_addc(out, ' ');
+		add_name(out, e->name);
+		return;
+	}
+}
+
 static void add_prerequisites(const struct export_set *set, size_t i,
 			      struct str *out)
 {
@@ -116,11 +155,11 @@ static void add_prerequisites(const struct export_set *set, size_t i,
 		str_addc(out, ' ');
 		add_name(out, e->name);
 	}
-	/* What files cannot say: content that came from another path, or a job without
-	 * targets. */
+	/* What files cannot say: content that came from another path or by a name that
+	 * make cannot have. */
 	for (size_t k = 0; k < job->n_deps; k++)
-		if (!count_targets(set, &set->jobs[job->deps[k]]))
-			str_addf(out, " job-%u", job->deps[k] + 1);
+		if (!shares_name(set, job, &set->jobs[job->deps[k]]))
+			add_any_target(set, job, job->deps[k], out);
 }
 
 static void add_recipe(const struct export_set *set, size_t i, struct str *out)
@@ -141,6 +180,8 @@ static void add_recipe(const struct export_set *set, size_t i, struct str *out)
 		if (*c == '$')
 			str_addc(out, '$');
 		str_addc(out, *c);
+		if (*c == '\n') /* an imported command */
+			str_addc(out, '\t');
 	}
 	str_addc(out, '\n');
 	out->failed |= line.failed;

@@ -157,6 +157,17 @@ def test_make_makes_it_again(pipeline):
     os.unlink(makefile)
 
 
+def test_names_of_ours_and_variables_of_the_shell(project):
+    project.write("data", "1\n")
+    project.run("sh", "-c", "cat data >all; : ${HOME}")
+    project.sh("cat all >end")
+    makefile = project("export", "--format", "makefile").out
+    assert "\nall: end job-1\n" in makefile
+    assert "\njob-1: data\n" in makefile and "\nend : job-1\n" in makefile
+    assert '>all; : \\\\${HOME}' in project("export", "--format", "dvc").out
+    assert '>all; : ${HOME}' in project("export", "--format", "dvc-lock").out
+
+
 def test_dvc_files_are_yaml_with_the_digests_of_md5sum(pipeline):
     stages, lock = exported(pipeline, "dvc"), exported(pipeline, "dvc-lock")
     assert stages.startswith("stages:\n  step-1:\n    cmd: ")

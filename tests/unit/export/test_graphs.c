@@ -108,7 +108,7 @@ static void makefile_has_a_rule_for_each_job(void **state)
 	assert_has(text, "\nmodel.pt : features.bin\n"
 			 "\tpython train.py --name 'a $$b'\n");
 	assert_has(text, "# updated in place: ");
-	assert_has(text, "\nlog.txt : best.pt\n");
+	assert_has(text, "\nlog.txt : best.pt model.pt\n");
 	assert_has(text, "all: model.pt log.txt\n");
 }
 
