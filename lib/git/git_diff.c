@@ -41,7 +41,7 @@ int git_diff_read(const char *root, const char *id, bool color,
 {
 	struct git_command command = {
 		.args = { "diff-tree", "-p", "-M", "--root", "--no-commit-id",
-			  "--no-ext-diff", "--no-textconv",
+			  "--no-ext-diff", "--no-textconv", "--binary",
 			  color ? "--color=always" : "--color=never", id, "--" },
 		.take = take,
 		.ctx = ctx,

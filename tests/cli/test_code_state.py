@@ -29,8 +29,12 @@ def test_outside_of_a_repository_nothing_is_dirty(project):
 # ---- roar show --diff ----
 
 def test_the_difference_that_ran_is_printed(repo):
+    repo.write("data.bin", "\0\1")
+    repo.git("add", "data.bin")
+    repo.git("commit", "-q", "-m", "data")
     repo.write("code.py", "print('changed')\n")
     repo.write("new.py", "import os\n")
+    repo.write("data.bin", "\0\1\2")
     repo.run("true")
     repo.write("code.py", "print('later')\n")
     patch = repo("show", "--diff", "@1").out
@@ -43,6 +47,7 @@ def test_the_difference_that_ran_is_printed(repo):
         f.write(patch)
     repo.git("apply", "ran.patch")
     assert repo.read("code.py") == b"print('changed')\n"
+    assert repo.read("data.bin") == b"\0\1\2"
 
 
 def test_a_clean_job_has_no_difference(repo):

@@ -19,13 +19,14 @@ enum { WAIT_MS = 30000 };
 static int refuse(const struct git_facts *git)
 {
 	CLEANUP(str_release) struct str root = STR_INIT;
+	const unsigned n = git->n_modified + git->n_untracked;
 
 	quote_printable(&root, git->root, strlen(git->root));
 	if (git->dirty == TRI_YES)
 		return cli_fail("nothing was run: '%s' has %u uncommitted "
-				"changes and run.require_clean is set; " REMEDY,
-				str_cstr(&root),
-				git->n_modified + git->n_untracked);
+				"%s and run.require_clean is set; " REMEDY,
+				str_cstr(&root), n,
+				n == 1 ? "change" : "changes");
 	return cli_fail(
 		"nothing was run: run.require_clean is set, and whether "
 		"'%s' has uncommitted changes is unknown (%s); 'roar "
