@@ -313,6 +313,20 @@ def test_a_foreign_record_is_shown_as_it_is_run(made, new):
     assert "with packages of pip: six==1.16.0\n" in err
 
 
+def test_a_script_shows_all_of_a_command(made, new):
+    path = os.path.join(made.base, "hostile.jsonl")
+    write_record(path, {"argv": json.dumps(
+        ["sh", "-c", "printf %s \"$1\" >f", "sh", "a\x1b[2J\r'b"])})
+    script = made("reproduce", path, "--script").out
+    assert "\x1b" not in script and "\r" not in script
+    if not shutil.which("b3sum"):
+        pytest.skip("b3sum is not installed")
+    subprocess.run(["sh", "-s", new], input=script, check=True, text=True,
+                   env=made.env, stdout=subprocess.DEVNULL)
+    with open(os.path.join(new, "f"), "rb") as f:
+        assert f.read() == b"a\x1b[2J\r'b"
+
+
 def test_a_foreign_record_does_not_configure_git_or_roar(made, new):
     path = os.path.join(made.base, "hostile.jsonl")
     for place in (".git/config", "a/.roar/config.toml", ".venv/bin/sh"):

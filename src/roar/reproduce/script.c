@@ -85,6 +85,12 @@ static const char head[] =
 	"\t$G --literal-pathspecs rm -q -f --cached --ignore-unmatch -- \"$@\"\n"
 	"}\n";
 
+/* May it hide a part of the script from who reads it on a terminal? */
+static bool is_control(char c)
+{
+	return ((unsigned char)c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+}
+
 /* One word of a POSIX shell. */
 static void add_word(struct str *out, const char *word)
 {
@@ -97,6 +103,9 @@ static void add_word(struct str *out, const char *word)
 		}
 		if (*word == '\'')
 			str_adds(out, "'\\''");
+		else if (is_control(*word))
+			str_addf(out, "'\"$(printf '\\%03o')\"'",
+				 (unsigned)(unsigned char)*word);
 		else
 			str_addc(out, *word);
 		word++;
