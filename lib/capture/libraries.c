@@ -1,6 +1,7 @@
 /* libraries.c - see libraries.h */
 #include "capture/libraries.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
@@ -180,10 +181,15 @@ static void write_program(struct libraries *l, const struct library *program,
 			  struct packages *packages, struct json *json)
 {
 	const char *manager, *version = "";
+	struct elf_notes notes;
 	struct interpreter i;
 	bool found = false;
 
 	if (!program->executed || !interpreter_kind(program->path))
+		return;
+	/* A script of that name, as pyenv has, starts the interpreter. */
+	if (elf_cache_read(&l->cache, program->path, &program->stamp, &notes) ==
+	    -ENOEXEC)
 		return;
 	(void)packages_owner(packages, program->path, strlen(program->path),
 			     &manager, &version);

@@ -205,7 +205,7 @@ static void add(struct libraries *l, const struct tree *t, const char *name)
 
 	assert_int_equal(stat(path, &st), 0);
 	stamp = stamp_of(&st);
-	libraries_add(l, path, strlen(path), &stamp, false);
+	libraries_add(l, path, strlen(path), &stamp, st.st_mode & 0100);
 }
 
 static const char *document(struct tree *t)
@@ -266,6 +266,28 @@ static void a_replaced_library_is_left_out(void **state)
 			    "{\"interpreters\":[],\"libraries\":[]}");
 }
 
+static void a_script_is_not_an_interpreter(void **state)
+{
+	struct tree *t = *state;
+	CLEANUP(packages_freep) struct packages *p = NULL;
+	CLEANUP(libraries_freep) struct libraries *l = NULL;
+	struct capture_system system = { .root = t->dir };
+	struct json json = json_writer(&t->text, false);
+	struct file f = make_file();
+
+	tree_write(t, "shims/python3", "#!/bin/sh\n");
+	tree_write_bytes(t, "bin/node", &f, sizeof(f));
+	assert_int_equal(chmod(tree_path(t, "shims/python3"), 0700), 0);
+	assert_int_equal(chmod(tree_path(t, "bin/node"), 0700), 0);
+	assert_int_equal(packages_new(&system, &p), 0);
+	assert_int_equal(libraries_new(NULL, &l), 0);
+	add(l, t, "shims/python3");
+	add(l, t, "bin/node");
+	assert_true(libraries_write(l, p, &json));
+	assert_null(strstr(str_cstr(&t->text), "shims"));
+	assert_non_null(strstr(str_cstr(&t->text), "\"kind\":\"node\""));
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -281,6 +303,7 @@ int main(void)
 		TEST(a_virtual_environment_belongs_to_its_home),
 		TEST(libraries_are_listed),
 		TEST(a_replaced_library_is_left_out),
+		TEST(a_script_is_not_an_interpreter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
