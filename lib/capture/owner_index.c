@@ -303,7 +303,7 @@ int owner_index_open(const char *path, const struct owner_key *key,
 		     struct owner_index **ret)
 {
 	CLEANUP(closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	CLEANUP(owner_index_freep) struct owner_index *x = NULL;
 	struct stat st;
 	void *file;

@@ -311,6 +311,10 @@ static void an_index_is_kept_until_its_database_changes(void **state)
 	assert_int_equal(owner_index_open(file, &key, &index), -EBADMSG);
 	assert_int_equal(truncate(file, 0), 0);
 	assert_int_equal(owner_index_open(file, &key, &index), -EBADMSG);
+	/* It does not wait for the writer of a FIFO. */
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(mkfifo(file, 0600), 0);
+	assert_int_equal(owner_index_open(file, &key, &index), -EBADMSG);
 	free((char *)cache);
 }
 
