@@ -52,7 +52,9 @@ struct restore {
 	struct store_file *files; /* of the source */
 	size_t n_files;
 	struct presence_look look;
-	struct map paths; /* of all that the executions looked at have read */
+	const struct store_job *jobs; /* executions looked at */
+	size_t n_jobs; /* of which the paths are not known yet */
+	struct map paths; /* that they have read */
 };
 
 /* ---- is everything as it was? ---- */
@@ -113,6 +115,35 @@ static bool is_output_kept(struct restore *r, const struct store_file *row)
 	       keep_has(r->project.dirfd, row->digests.blake3, NULL);
 }
 
+static int add_paths(struct restore *r, const struct store_job *job)
+{
+	struct view *v = r->view;
+	struct store_file *files;
+	struct roar_error err = { 0 };
+	size_t n = 0;
+	int e = store_files(v->store, &v->pool, job->id, false, &files, &n,
+			    &err);
+
+	for (size_t i = 0; i < n && e == 0; i++)
+		if (files[i].role == LINEAGE_INPUT)
+			e = map_set(&r->paths, files[i].path,
+				    strlen(files[i].path),
+				    (char *)files[i].path);
+	return e;
+}
+
+/* What all executions looked at have read, when it is first asked for. */
+static int find_paths(struct restore *r)
+{
+	int e = 0;
+
+	while (r->n_jobs && e == 0) {
+		e = add_paths(r, &r->jobs[r->n_jobs - 1]);
+		r->n_jobs -= e == 0;
+	}
+	return e;
+}
+
 /* Has a link in that directory been made since, and not by the source?  Files are recorded
  * by the names that links lead to, and this one may lead to others. */
 static bool has_new_link(const struct restore *r, const struct map *own,
@@ -144,6 +175,8 @@ static bool has_new_file(struct restore *r)
 	const char *path;
 	size_t pos = 0;
 
+	if (find_paths(r) < 0)
+		return true;
 	for (size_t i = 0; i < r->n_files; i++)
 		if (map_set(&own, r->files[i].path, strlen(r->files[i].path),
 			    &r->files[i]) < 0)
@@ -251,23 +284,6 @@ static bool is_source(struct restore *r, const struct store_job *job,
 	       are_files_same(r) && is_environment_same(r);
 }
 
-static int add_paths(struct restore *r, const struct store_job *job,
-		     struct roar_error *err)
-{
-	struct view *v = r->view;
-	struct store_file *files;
-	size_t n;
-	int e = store_files(v->store, &v->pool, job->id, false, &files, &n,
-			    err);
-
-	for (size_t i = 0; i < n && e == 0; i++)
-		if (files[i].role == LINEAGE_INPUT)
-			e = map_set(&r->paths, files[i].path,
-				    strlen(files[i].path),
-				    (char *)files[i].path);
-	return e;
-}
-
 static bool find_source(struct restore *r, struct roar_error *err)
 {
 	struct view *v = r->view;
@@ -282,9 +298,8 @@ static bool find_source(struct restore *r, struct roar_error *err)
 
 	if (store_jobs(v->store, &v->pool, &query, &jobs, &n, err) < 0)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (add_paths(r, &jobs[i], err) < 0)
-			return false;
+	r->jobs = jobs;
+	r->n_jobs = n;
 	while (n-- > 0)
 		if (is_source(r, &jobs[n], err))
 			return true;
