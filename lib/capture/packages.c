@@ -273,15 +273,17 @@ static void ask_later(struct packages *p, const char *path, size_t len)
 static bool is_description(const struct place *place, const char *path,
 			   size_t len)
 {
-	const char *name = path + place->len + 1;
-	size_t n = len - place->len - 1;
+	/* The path may be that of a source, in another directory than the file. */
+	const char *slash = memrchr(path, '/', len);
+	const char *name = slash ? slash + 1 : path;
+	size_t n = (size_t)(path + len - name);
 
 	if (place->is_description)
 		return true;
 	return memmem(place->dir, place->len, "-packages", 9) &&
 	       (ends_with(name, n, ".pth") || ends_with(name, n, ".egg-info") ||
 		ends_with(name, n, ".egg-link") ||
-		strncmp(name, "__editable__", 12) == 0);
+		(n >= 12 && memcmp(name, "__editable__", 12) == 0));
 }
 
 void packages_add(struct packages *p, const char *path, size_t len)
