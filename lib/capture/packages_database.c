@@ -296,7 +296,7 @@ static int ask_rpm(struct packages *p, struct owner_index **ret)
 
 void packages_ask_rpm(struct packages *p)
 {
-	struct owner_index *fresh;
+	struct owner_index *fresh = NULL;
 	int r;
 
 	if (!p->n_asked)

@@ -43,7 +43,7 @@ int store_situation_add(struct store *s, int64_t job_id,
 			struct roar_error *err)
 {
 	CLEANUP(statement_close) struct statement q = { 0 };
-	int64_t id;
+	int64_t id = 0;
 	int r = store_must_write(s, err);
 
 	if (r == 0)

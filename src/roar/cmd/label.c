@@ -125,7 +125,7 @@ static int change_set(struct view *v, const struct args *args,
 		      const char *document, const char **ret,
 		      struct roar_error *err)
 {
-	char **words;
+	char **words = NULL;
 	int r = redact_operands(v, args, &words, err);
 
 	return r < 0 ? r :
@@ -145,8 +145,8 @@ static int change_cp(struct view *v, const struct args *args,
 		     const char *document, const char **ret,
 		     struct roar_error *err)
 {
-	struct store_label from;
-	struct entity source;
+	struct store_label from = { 0 };
+	struct entity source = { 0 };
 	int r = find_entity(v, args->operands + 1, &source, err);
 
 	if (r == 0)
@@ -163,7 +163,7 @@ static int apply(struct view *v, const struct args *args,
 			       struct roar_error *err),
 		 const char *done, struct roar_error *err)
 {
-	struct store_label label;
+	struct store_label label = { 0 };
 	const char *before;
 	int64_t version;
 	int r = read_current(v, e, &label, err);
@@ -222,7 +222,7 @@ static int run_show(struct view *v, const struct args *args,
 		    const struct entity *e, struct roar_error *err)
 {
 	struct json j = json_writer(&v->out, true);
-	struct store_label label;
+	struct store_label label = { 0 };
 	int r = read_current(v, e, &label, err);
 
 	if (r < 0)
@@ -295,7 +295,7 @@ static const struct {
 static int act(struct view *v, const struct args *args, size_t action,
 	       struct roar_error *err)
 {
-	struct entity e;
+	struct entity e = { 0 };
 	int r = actions[action].writes ? store_begin(v->store, err) : 0;
 
 	if (r == 0)

@@ -108,7 +108,7 @@ static int join_group(struct view *v, const struct args *args,
 {
 	const struct store_job *job;
 	const char *group;
-	struct join join;
+	struct join join = { 0 };
 	int r = store_begin(v->store, err);
 
 	if (r == 0)

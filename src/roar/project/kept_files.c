@@ -47,7 +47,7 @@ int kept_files_add(struct kept_files *k, const char *path,
 {
 	bool is_new = !keep_has(k->dirfd, blake3, NULL);
 	CLEANUP(closep) int fd = -1;
-	struct stat st;
+	struct stat st = { 0 };
 	int r = 0;
 
 	fd = kept_files_open(path, &st);
