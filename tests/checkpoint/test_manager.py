@@ -229,6 +229,8 @@ def test_ranks_wait_for_the_commit(tmp_path):
     assert not list((tmp_path / "step-000000000002").glob("*.safetensors"))
 
 
+@pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="the allocator of AddressSanitizer "
+                    "before LLVM 17 may be locked in the child of a process with threads")
 def test_a_forked_child_does_not_wait_for_its_parents_save(tmp_path):
     """The thread that writes is not in the child, which would wait for ever."""
     program = """if True:
