@@ -76,8 +76,9 @@ def judged(name, unit, goal, values, at_least=False):
         row["at_least"] = True
         noise = goal is not None and q3 - q1 > goal / 2 and q1 < goal < q3
     else:
-        # No cost is negative, and a wide spread proves nothing.
-        noise = goal is not None and (q3 - q1 > goal / 2 or
+        # No cost is negative, and a wide spread proves nothing, unless all of it is
+        # above the goal.
+        noise = goal is not None and (q3 - q1 > goal / 2 and q1 <= goal or
                                       median < -goal / 10)
     if goal is not None:
         good = median >= goal if at_least else median <= goal

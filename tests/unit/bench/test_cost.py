@@ -71,3 +71,9 @@ def test_a_row_that_was_not_measured_stays(tmp_path):
 def test_noise_is_shown_as_such():
     row = judged("x", "ms", 1.0, [-3.0, 2.0, 9.0])
     assert cost_docs.cell(row) == "2.0 ms (-0.5 to 5.5)"
+
+
+def test_a_wide_spread_above_the_goal_is_a_miss():
+    assert judged("a", "ms", 30.0, [440.0, 450.0, 470.0, 480.0])["pass"] is False
+    assert judged("a", "ms", 30.0, [20.0, 25.0, 50.0, 60.0])["pass"] is None
+    assert judged("a", "ms", 30.0, [20.0, 21.0, 22.0, 23.0])["pass"] is True
